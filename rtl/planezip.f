@@ -1,0 +1,6 @@
+planezip_pkg.sv
+planezip_upsizer.sv
+planezip_downsizer.sv
+planezip_compressor.sv
+planezip_decompressor.sv
+planezip_engine.sv

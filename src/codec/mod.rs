@@ -1,0 +1,1 @@
+//! Golden codec (being written).

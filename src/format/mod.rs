@@ -1,0 +1,1 @@
+//! Block format (being written).

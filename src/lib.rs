@@ -1,0 +1,22 @@
+//! PlaneZip: a lossless copy-path compression engine for training activations.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`format`] | the block format's constants, headers and layouts (`docs/format.md`) |
+//! | [`codec`] | the golden codec: block streams to and from bytes |
+//! | [`tensor`] | reading safetensors, npy and raw files as tensors |
+//! | [`container`] | the `.pz` file |
+//! | [`stat`] | compression figures per tensor and per model |
+//! | [`model`] | the cycle model of the RTL engine (`docs/microarchitecture.md`) |
+//! | [`cosim`] | stimulus, and with the `cosim` feature the harness that compares RTL and model |
+//! | [`area`] | PDK discovery, Liberty handling, the synthesis flow |
+#![forbid(unsafe_code)]
+
+pub mod area;
+pub mod codec;
+pub mod container;
+pub mod cosim;
+pub mod format;
+pub mod model;
+pub mod stat;
+pub mod tensor;
