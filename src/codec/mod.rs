@@ -4,7 +4,10 @@
 //! use planezip::codec;
 //! use planezip::format::Layout;
 //!
-//! let raw: Vec<u8> = (0..300u32).flat_map(|i| ((1.0 + i as f32 * 1e-3).to_bits() >> 16) as u16).flat_map(u16::to_le_bytes).collect();
+//! let raw: Vec<u8> = (0..300u32)
+//!     .map(|i| ((1.0 + i as f32 * 1e-3).to_bits() >> 16) as u16)
+//!     .flat_map(u16::to_le_bytes)
+//!     .collect();
 //! let mut stream = Vec::new();
 //! let stats = codec::encode(Layout::W16, &raw, &mut stream);
 //! assert_eq!(stats.comp_bytes, stream.len() as u64);
