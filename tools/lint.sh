@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# All static checks. Runs every one, then says which failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 2
+
+# Word splitting of CARGO_FLAGS is meant.
+# shellcheck disable=SC2206
+flags=(${CARGO_FLAGS:-})
+failed=()
+check() {
+  local name=$1
+  shift
+  printf 'lint: %s\n' "$name" >&2
+  "$@" || failed+=("$name")
+}
+
+lint_rtl() {
+  local beat status=0
+  if [ ! -f rtl/planezip_engine.sv ]; then
+    echo "lint: rtl/planezip_engine.sv is missing" >&2
+    return 1
+  fi
+  for beat in 16 32 64; do
+    "$@" --lint-only -Wall -GBEAT_BYTES="$beat" --top-module planezip_engine rtl/planezip.vlt -F rtl/planezip.f \
+      || status=1
+    "$@" --lint-only -Wall -GBEAT_BYTES="$beat" --top-module planezip_loopback rtl/planezip_pkg.sv \
+      sim/rtl/planezip_loopback.sv || status=1
+  done
+  return $status
+}
+
+check "rustfmt" cargo fmt --all --check
+check "clippy" cargo clippy --workspace --all-targets "${flags[@]}" -- -D warnings
+check "clippy, no default features" \
+  cargo clippy --package planezip --no-default-features --all-targets "${flags[@]}" -- -D warnings
+check "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items "${flags[@]}"
+check "RTL lint" lint_rtl tools/verilator
+# A second Verilator shows what differs between versions.
+if system=$(command -v verilator) && [ -z "${PLANEZIP_VERILATOR:-}" ] && [ -d .tools/venv ]; then
+  check "RTL lint, $("$system" --version | head -n 1)" lint_rtl "$system"
+fi
+if command -v cargo-deny >/dev/null 2>&1; then
+  check "cargo-deny" cargo deny check
+else
+  echo "lint: cargo-deny is not installed, dependencies are not checked" >&2
+fi
+
+if [ ${#failed[@]} -gt 0 ]; then
+  printf 'lint: failed: %s\n' "${failed[@]}" >&2
+  exit 1
+fi
+echo "lint: all clean" >&2
