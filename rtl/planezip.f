@@ -1,6 +1,16 @@
 planezip_pkg.sv
 planezip_upsizer.sv
 planezip_downsizer.sv
+planezip_comp_pkg.sv
+planezip_beat_fifo.sv
+planezip_rotate.sv
+planezip_decide.sv
+planezip_analysis.sv
+planezip_compact.sv
+planezip_slot.sv
+planezip_planes.sv
+planezip_packer.sv
+planezip_comp_status.sv
 planezip_compressor.sv
 planezip_decompressor.sv
 planezip_engine.sv

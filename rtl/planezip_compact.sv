@@ -1,0 +1,121 @@
+// PlaneZip: S0 data path of the compressor: compaction of half-words into units, XOR deltas.
+//
+// Function    The half-words of the beat that `take_i` marks go, in order, to the lanes start, start + 1, ... (mod
+//             Lanes); those that a unit still lacks wait in the unit register. `unit_o` is the unit under
+//             construction with this beat's half-words in place, complete if `full_o`. Unmasked forms take every
+//             half-word with start 0: the network is then the identity and each beat one unit.
+//             With `dbp_i` each word is replaced by its XOR with the word before it, E inverted (docs below).
+// Latency     Combinational from beat to unit; state changes with `fire_i`.
+// Throughput  One beat per cycle.
+// Parameters  Beat: bytes per beat, 32 or 64.
+//
+// Network: log2(Lanes) stages of exchanges between lanes c and c + 2^k, lowest first. Behind stage k - 1 each block of
+// 2^k lanes holds its half-words at (destination mod 2^k). In stage k the half-words of a right block go to the bit k
+// of their destination, those of the left block to the complement: consecutive destinations never collide. So one
+// number per pair of blocks, the destination of the right block's first half-word, sets all its exchanges.
+
+module planezip_compact #(
+  parameter  int unsigned Beat  = 32,
+  localparam int unsigned Lanes = Beat / 2,
+  localparam int unsigned LaneW = $clog2(Lanes)
+) (
+  input  logic                   clk_i,
+  input  logic                   fire_i,
+  input  logic [Lanes-1:0][15:0] beat_i,
+  input  logic [Lanes-1:0]       take_i,
+  input  logic [LaneW-1:0]       start_i,
+  input  logic [LaneW-1:0]       pads_i,     // lanes below it become zero code words (all 0, E = e_max)
+  input  logic [7:0]             e_max_i,
+  input  logic                   w32_i,
+  input  logic                   dbp_i,
+  input  logic                   block_first_i,  // first beat of its block
+  output logic                   full_o,
+  output logic [LaneW-1:0]       next_o,         // start of the next beat
+  output logic [Lanes-1:0][15:0] unit_o
+);
+
+  // ---------------------------------------------------------------------------------------------------------
+  // Exchange controls
+  // ---------------------------------------------------------------------------------------------------------
+  logic [LaneW-1:0][Lanes/2-1:0] swap;  // stage k: pair (c, c + 2^k), pairs counted from lane 0
+
+  always_comb begin : controls
+    logic [LaneW:0] cnt [2*Lanes];    // marked half-words of a block: node Lanes/2^k + b is block b of 2^k lanes
+    logic [LaneW:0] first [2*Lanes];  // destination of its first half-word
+    swap = '0;
+    for (int c = 0; c < int'(Lanes); c++) cnt[int'(Lanes)+c] = (LaneW + 1)'(take_i[c]);
+    for (int n = int'(Lanes) - 1; n >= 1; n--) cnt[n] = cnt[2*n] + cnt[2*n+1];
+    cnt[0] = '0;
+    first[0] = '0;
+    first[1] = {1'b0, start_i};
+    for (int n = 1; n < int'(Lanes); n++) begin
+      first[2*n]   = first[n];
+      first[2*n+1] = first[n] + cnt[2*n];
+    end
+    for (int k = 0; k < int'(LaneW); k++) begin
+      for (int b = 0; b < (int'(Lanes) >> (k + 1)); b++) begin
+        logic [LaneW:0] dest;
+        dest = first[(int'(Lanes) >> k) + 2*b + 1];
+        for (int i = 0; i < (1 << k); i++) begin
+          swap[k][(b<<k)+i] = !dest[k] ^ (LaneW'(i) < (dest[LaneW-1:0] & LaneW'((1 << k) - 1)));
+        end
+      end
+    end
+    {full_o, next_o} = {1'b0, start_i} + cnt[1];
+  end
+
+  // ---------------------------------------------------------------------------------------------------------
+  // Network
+  // ---------------------------------------------------------------------------------------------------------
+  logic [Lanes-1:0][15:0] net;
+
+  always_comb begin : exchanges
+    logic [Lanes-1:0][15:0] cur;
+    net = beat_i;
+    for (int k = 0; k < int'(LaneW); k++) begin
+      cur = net;
+      for (int p = 0; p < int'(Lanes) / 2; p++) begin
+        int lo, hi;
+        lo = ((p >> k) << (k + 1)) + (p & ((1 << k) - 1));
+        hi = lo + (1 << k);
+        net[lo] = swap[k][p] ? cur[hi] : cur[lo];
+        net[hi] = swap[k][p] ? cur[lo] : cur[hi];
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------------------
+  // Unit register. Lanes at or above the next start are written before they are used, so they may take anything.
+  // ---------------------------------------------------------------------------------------------------------
+  logic [Lanes-1:0][15:0] unit_q;
+  logic [Lanes-1:0]       below;  // lane < start
+
+  always_comb begin : below_start
+    for (int c = 0; c < int'(Lanes); c++) below[c] = LaneW'(c) < start_i;
+  end
+
+  always_ff @(posedge clk_i) begin : wait_for_unit
+    for (int c = 0; c < int'(Lanes); c++) begin
+      if (fire_i && (full_o || !below[c])) unit_q[c] <= net[c];
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------------------
+  // Deltas and merge. In DBP the unit register holds the beat before. E goes on inverted where S1 takes e_max - E with
+  // e_max all ones, so that it restores E's delta. A block's first word has no predecessor: it passes unchanged.
+  // ---------------------------------------------------------------------------------------------------------
+  always_comb begin : merge
+    logic [Lanes+1:0][15:0] word;
+    word = {net, unit_q[Lanes-1], unit_q[Lanes-2]};
+    for (int c = 0; c < int'(Lanes); c++) begin
+      logic [15:0] prev, flip, pad;
+      prev = w32_i ? word[c] : word[c+1];
+      flip = !w32_i || (c % 2 != 0) ? 16'h7F80 : 16'h0000;
+      flip = (prev ^ flip) & {16{dbp_i && !(block_first_i && (c == 0 || (c == 1 && w32_i)))}};
+      pad = {1'b0, e_max_i & {8{!w32_i || c % 2 != 0}}, 7'd0};
+      if (LaneW'(c) < pads_i) unit_o[c] = pad;
+      else unit_o[c] = below[c] ? unit_q[c] : net[c] ^ flip;
+    end
+  end
+
+endmodule : planezip_compact

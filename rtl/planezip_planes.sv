@@ -1,0 +1,65 @@
+// PlaneZip: S1 data path of the compressor: from a unit's half-words to its groups' bytes.
+//
+// Function    Per segment (8 half-words, 16 bytes) either the planelets of its code words or the bytes as they are.
+//             W16: a segment is a group, byte p is planelet p. W32: a group is two segments; the even one has
+//             planelets 0..15, the odd one 16..31.
+// Latency     Combinational.
+// Parameters  Beat: bytes per beat, 32 or 64.
+//
+// DBP comes as a plane form with e_max all ones (see planezip_compact) and the sign on its own bit.
+
+module planezip_planes
+  import planezip_comp_pkg::*;
+#(
+  parameter  int unsigned Beat  = 32,
+  localparam int unsigned Lanes = Beat / 2,
+  localparam int unsigned Segs  = Beat / 16
+) (
+  input  logic [Lanes-1:0][15:0]     unit_i,
+  input  xform_t                     xform_i,
+  input  logic [Segs-1:0]            verb_i,  // segment goes as it is
+  input  logic [Segs-1:0]            pres_i,  // presence bit of the segment's group
+  output logic [Segs-1:0][15:0][7:0] seg_o
+);
+
+  // Place of the sign in F, per segment.
+  logic [8:0]           sign_at;
+  logic [Segs-1:0][8:0] seg_sign_at;
+
+  always_comb begin : sign_places
+    for (int i = 0; i < 9; i++) sign_at[i] = xform_i.kept && xform_i.sign_pos == 4'(i);
+    for (int s = 0; s < int'(Segs); s++) begin
+      seg_sign_at[s] = pres_i[s] ? sign_at : {1'b0, sign_at[8:1]};
+    end
+  end
+
+  // Code words: W16 in every lane; W32 in the odd lanes the upper half, in the even lanes the lower half.
+  logic [Lanes-1:0][15:0] code;
+
+  always_comb begin : code_words
+    for (int c = 0; c < int'(Lanes); c++) begin
+      logic [7:0] range;
+      logic [8:0] f;
+      range = xform_i.e_max - unit_i[c][14:7];
+      f = {1'b0, range} | (seg_sign_at[c/8] & {9{unit_i[c][15]}});
+      code[c] = {(c % 2 == 0 && xform_i.w32) ? unit_i[c][15:7] : f, unit_i[c][6:0]};
+    end
+  end
+
+  always_comb begin : planelets
+    for (int s = 0; s < int'(Segs); s++) begin
+      for (int p = 0; p < 16; p++) begin
+        logic [7:0] narrow, wide, plane;
+        for (int j = 0; j < 8; j++) begin
+          narrow[j] = code[8*s+j][p];
+          wide[j]   = code[16*(s/2)+2*j+s%2][p];
+        end
+        plane = xform_i.w32 ? wide : narrow;
+        // Word 0's delta is zero; the word itself is still needed for the header.
+        if (s == 0 || (s == 1 && xform_i.w32)) plane[0] = plane[0] && !xform_i.first_dbp;
+        seg_o[s][p] = verb_i[s] ? unit_i[8*s+p/2][8*(p%2)+:8] : plane;
+      end
+    end
+  end
+
+endmodule : planezip_planes
