@@ -11,6 +11,14 @@ planezip_slot.sv
 planezip_planes.sv
 planezip_packer.sv
 planezip_comp_status.sv
+planezip_beat_queue.sv
+planezip_lane_window.sv
+planezip_lane_rotate.sv
+planezip_unit_plan.sv
+planezip_header.sv
+planezip_deplane.sv
+planezip_expand.sv
+planezip_decomp_status.sv
 planezip_compressor.sv
 planezip_decompressor.sv
 planezip_engine.sv

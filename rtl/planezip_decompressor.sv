@@ -1,0 +1,674 @@
+// PlaneZip: decompress channel, block stream in, raw bytes out.
+//
+// Function: decodes packets of the block format (docs/format.md); cycle by cycle as in docs/microarchitecture.md,
+//   section 4. A packet that is no block stream ends in a null beat with an error code after the beats that could
+//   be decoded; its rest is drained and the next packet is not affected.
+// Latency: with both ends willing, a beat accepted in cycle 0 gives its first output beat in cycle 5.
+// Throughput: one output beat per cycle as long as the input supplies a beat per cycle; no gap between blocks or
+//   packets.
+// Handshake: AXI4-Stream; both `s_tready_o` and `m_tvalid_o` come from registers, the payload is stable while stalled
+//   and zero while not valid. Reset must hold for at least one rising clock edge.
+// Parameters: Beat = bytes per beat, 32 or 64.
+
+module planezip_decompressor #(
+  parameter int unsigned Beat = 32
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+
+  input  logic [8*Beat-1:0]     s_tdata_i,
+  input  logic [Beat-1:0]       s_tkeep_i,
+  input  logic                  s_tlast_i,
+  input  planezip_pkg::dtype_e  s_tuser_i,
+  input  logic                  s_tvalid_i,
+  output logic                  s_tready_o,
+
+  output logic [8*Beat-1:0]     m_tdata_o,
+  output logic [Beat-1:0]       m_tkeep_o,
+  output logic                  m_tlast_o,
+  output planezip_pkg::status_t m_tuser_o,
+  output logic                  m_tvalid_o,
+  input  logic                  m_tready_i
+);
+
+  import planezip_pkg::*;
+
+  if (Beat != 32 && Beat != 64) begin : gen_bad_beat
+    $error("planezip_decompressor: Beat must be 32 or 64");
+  end
+
+  localparam int unsigned OffW     = $clog2(Beat);
+  localparam int unsigned Halves   = Beat / 2;
+  localparam int unsigned LaneW    = OffW - 1;
+  localparam int unsigned Quarters = Beat / 16;
+  localparam int unsigned Slots    = BlockBytes / Beat;
+  localparam int unsigned SlotW    = $clog2(Slots);
+  localparam int unsigned HdrMax   = 11;
+  localparam int unsigned BeatsW   = BytesW - OffW;
+  localparam int unsigned PosW     = OffW + 2;  // positions up to three entries from the head
+
+  typedef enum logic [1:0] {
+    KindNone,
+    KindBlock,
+    KindNull,
+    KindError
+  } kind_e;
+
+  // ------------------------------------------------------------------------------------------------
+  // Input queue
+  // ------------------------------------------------------------------------------------------------
+  logic [3:0][Beat-1:0][7:0] ent_data;
+  logic [3:0]                ent_wide, ent_last;
+  logic [3:0][OffW:0]        ent_bytes;
+  logic [1:0]                head;
+  logic [2:0]                level;
+  logic [1:0]                freed;
+
+  // Bit 1 of the dtype selects the layout, bit 0 changes nothing here.
+  logic unused_dtype;
+  assign unused_dtype = s_tuser_i[0];
+
+  planezip_beat_queue #(
+    .Beat(Beat)
+  ) u_queue (
+    .clk_i,
+    .rst_ni,
+    .s_tdata_i,
+    .s_tkeep_i,
+    .s_tlast_i,
+    .s_layout_i(s_tuser_i[1]),
+    .s_tvalid_i,
+    .s_tready_o,
+    .data_o    (ent_data),
+    .layout_o  (ent_wide),
+    .last_o    (ent_last),
+    .bytes_o   (ent_bytes),
+    .head_o    (head),
+    .level_o   (level),
+    .free_i    (freed)
+  );
+
+  // The three oldest entries; nothing looks further.
+  logic [2:0]         valid, last;
+  logic [2:0][OffW:0] bytes;
+  always_comb begin : p_view
+    for (int i = 0; i < 3; i++) begin
+      valid[i] = level > 3'(i);
+      last[i]  = valid[i] && ent_last[head+2'(i)];
+      bytes[i] = ent_bytes[head+2'(i)];
+    end
+  end
+
+  // The run from the head: entries up to the first last one. `run_bytes` are counted from the head's first byte.
+  logic            ended;
+  logic [1:0]      run_ents;   // entries of an ended run
+  logic [PosW-1:0] run_bytes;
+  always_comb begin : p_run
+    ended = |last;
+    if (last[0]) begin
+      run_ents  = 2'd1;
+      run_bytes = {1'b0, bytes[0]};
+    end else if (last[1]) begin
+      run_ents  = 2'd2;
+      run_bytes = PosW'(Beat) + {1'b0, bytes[1]};
+    end else if (last[2]) begin
+      run_ents  = 2'd3;
+      run_bytes = PosW'(2 * Beat) + {1'b0, bytes[2]};
+    end else begin
+      run_ents  = 2'd3;
+      run_bytes = {level[2] ? 2'd3 : level[1:0], {OffW{1'b0}}};
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------
+  // Header register and slot state
+  // ------------------------------------------------------------------------------------------------
+  kind_e       kind_q, kind_d;
+  err_e        err_q, err_d;
+  logic        wide_q, tail_q, masked_q, zero_q;
+  form_e       form_q;
+  sign_e       sign_q;
+  logic [4:0]  lo_q;
+  logic [5:0]  hi_q, planes_q;
+  logic [7:0]  e_max_q;
+  logic [63:0] side_q;
+
+  logic [OffW:0]    off_q;      // read position in the head entry; Beat only behind a last one's last byte
+  logic [SlotW-1:0] slot_q;
+  logic [LaneW-1:0] lane_q;     // lane of the next half-word (masked blocks, not in slot 0)
+  logic             used_up_q;  // the units fetched so far are used up by the slots so far
+
+  logic is_block, is_null, is_error;
+  assign is_block = kind_q == KindBlock;
+  assign is_null  = kind_q == KindNull;
+  assign is_error = kind_q == KindError;
+
+  // ------------------------------------------------------------------------------------------------
+  // S0: what the slot needs
+  // ------------------------------------------------------------------------------------------------
+  logic first_slot;
+  assign first_slot = slot_q == '0;
+
+  // Half-words per slot of a masked block.
+  logic [Slots-1:0][Halves-1:0] side;
+  logic [Slots-1:0]             side_any;
+  logic [Slots-1:0][LaneW:0]    side_ones;
+  logic [LaneW-1:0]             pads;
+  assign side = side_q;
+  always_comb begin : p_ones
+    pads = '0;
+    for (int s = 0; s < Slots; s++) begin
+      side_any[s]  = |side[s];
+      side_ones[s] = '0;
+      for (int i = 0; i < Halves; i++) side_ones[s] = side_ones[s] + (LaneW + 1)'(side[s][i]);
+      pads = pads - side_ones[s][LaneW-1:0];
+    end
+  end
+
+  logic [Halves-1:0] here, flags;
+  logic [LaneW-1:0]  lane;
+  logic [LaneW:0]    lane_next;
+  logic              left;  // non-zero words in this slot or later ones
+  assign here      = side[slot_q];
+  assign flags     = masked_q ? here : {Halves{!zero_q}};
+  assign lane      = !masked_q ? '0 : first_slot ? pads : lane_q;
+  assign lane_next = {1'b0, first_slot ? pads : lane_q} + side_ones[slot_q];
+  assign left      = |(side_any >> slot_q);
+
+  logic unit;  // the slot fetches one
+  assign unit = masked_q ? first_slot || (used_up_q && left) : !zero_q;
+
+  // Tail: the byte count stands in e_max.
+  logic [6-OffW:0] tail_beats;  // whole beats left, this slot's included
+  logic [OffW:0]   tail_here;
+  logic            tail_fin;
+  assign tail_beats = e_max_q[6:OffW] - slot_q;
+  assign tail_fin   = tail_beats == '0 || (tail_beats == (7 - OffW)'(1) && e_max_q[OffW-1:0] == '0);
+  assign tail_here  = tail_beats != '0 ? (OffW + 1)'(Beat) : {1'b0, e_max_q[OffW-1:0]};
+
+  logic fin;
+  assign fin = tail_q ? tail_fin : &slot_q;
+
+  logic plane_form, delta_form, flat_form;
+  assign delta_form = !tail_q && form_q == FormDbp;
+  assign plane_form = !tail_q && (form_q == FormBp || form_q == FormZbp);
+  assign flat_form  = !delta_form && !plane_form;
+
+  logic [Quarters-1:0] drop;
+  always_comb begin : p_drop
+    for (int h = 0; h < Quarters; h++) begin
+      drop[h] = form_q == FormBp && !tail_q && here[wide_q ? (16 * h) % Halves : 16 * (h / 2) + h % 2] &&
+                !(wide_q && h >= Quarters / 2);
+    end
+  end
+
+  logic [OffW:0]                 unit_len, unit_len_full;
+  logic [Quarters-1:0][OffW-1:0] unit_turn;
+  logic [Quarters-1:0][15:0]     unit_lanes;
+  logic [Quarters-1:0][15:7]     unit_sign;
+  logic [Quarters-1:0]           unit_verbatim;
+
+  planezip_unit_plan #(
+    .Beat(Beat)
+  ) u_plan (
+    .wide_i    (wide_q),
+    .planes_i  (plane_form),
+    .flat_i    (flat_form),
+    .signs_i   (sign_q == SignKept),
+    .lo_i      (lo_q),
+    .hi_i      (hi_q),
+    .len_i     (planes_q),
+    .drop_i    (drop),
+    .lead_i    (masked_q && first_slot),
+    .pads_i    (pads),
+    .flat_len_i(tail_q ? tail_here : (OffW + 1)'(Beat)),
+    .off_i     (off_q[OffW-1:0]),
+    .len_o     (unit_len),
+    .len_full_o(unit_len_full),
+    .turn_o    (unit_turn),
+    .lanes_o   (unit_lanes),
+    .sign_o    (unit_sign),
+    .verbatim_o(unit_verbatim)
+  );
+
+  // Position behind the slot. For the header that follows, the exact length of a first unit does not
+  // matter: full blocks have more than one slot.
+  logic [PosW-1:0] pos_slot, pos_fin;
+  assign pos_slot = {1'b0, off_q} + (unit ? {1'b0, unit_len} : '0);
+  assign pos_fin  = {1'b0, off_q} + ((unit && is_block) ? {1'b0, unit_len_full} : '0);
+
+  logic enough, more, truncated, trailing, slot_ok, pkt_last;
+  assign enough    = run_bytes >= pos_slot;
+  assign more      = run_bytes > pos_slot;
+  assign truncated = ended && !enough;
+  assign trailing  = tail_q && fin && more;
+  assign slot_ok   = is_block && enough && !trailing && (!fin || more || ended);
+  assign pkt_last  = is_block && fin && ended && enough && !more;
+
+  logic s1_ready, send_slot, send_null, send_error, drain, send, s0_done;
+  assign send_slot  = slot_ok && s1_ready;
+  assign send_null  = is_null && s1_ready;
+  assign send_error = is_error && last[0] && s1_ready;
+  assign drain      = is_error && valid[0] && !last[0];
+  assign send       = send_slot || send_null || send_error;
+  assign s0_done    = (send_slot && fin) || send_null || send_error;
+
+  // ------------------------------------------------------------------------------------------------
+  // Parse: the header at the position behind this cycle's slot
+  // ------------------------------------------------------------------------------------------------
+  logic            pkt_end;  // if S0 fires, it ends its packet
+  logic [PosW-1:0] pos_hdr;
+  logic [1:0]      end_ents;
+  logic            hdr_ended;
+  logic [PosW-1:0] hdr_avail;
+  assign pkt_end  = pkt_last || is_null || is_error;
+  assign end_ents = is_block ? run_ents : 2'd1;
+  assign pos_hdr  = pkt_end ? {end_ents, {OffW{1'b0}}} : pos_fin;
+
+  always_comb begin : p_hdr_avail
+    if (!pkt_end) begin
+      hdr_ended = ended;
+      hdr_avail = run_bytes - pos_fin;
+    end else begin
+      // A header fits into one beat: the next run's first entry is enough to know.
+      hdr_ended = end_ents[0] ? last[1] : last[2];
+      hdr_avail = {1'b0, hdr_ended ? (end_ents[0] ? bytes[1] : bytes[2])
+                                   : {(end_ents[0] ? valid[1] : valid[2]), {OffW{1'b0}}}};
+    end
+  end
+
+  logic [1:0]             hdr_ent;
+  logic [Beat-1:0][7:0]   hdr_window;
+  logic [HdrMax-1:0][7:0] hdr_bytes;
+  assign hdr_ent = head + pos_hdr[OffW+:2];
+
+  planezip_lane_window #(
+    .Beat(Beat)
+  ) u_hdr_window (
+    .data_i (ent_data),
+    .base_i (hdr_ent),
+    .off_i  (pos_hdr[OffW-1:0]),
+    .lanes_o(hdr_window)
+  );
+
+  planezip_lane_rotate #(
+    .Lanes(Beat),
+    .Outs (HdrMax)
+  ) u_hdr_rotate (
+    .lanes_i (hdr_window),
+    .amount_i(pos_hdr[OffW-1:0]),
+    .lanes_o (hdr_bytes)
+  );
+
+  logic        hdr_wide, hdr_form_ok, hdr_fields_ok, hdr_tail, hdr_masked, hdr_zero;
+  logic [3:0]  hdr_len;
+  form_e       hdr_form;
+  sign_e       hdr_sign;
+  logic [4:0]  hdr_lo;
+  logic [5:0]  hdr_hi, hdr_planes;
+  logic [7:0]  hdr_e_max;
+  logic [63:0] hdr_side;
+  assign hdr_wide = ent_wide[hdr_ent];
+
+  planezip_header u_header (
+    .bytes_i    (hdr_bytes),
+    .wide_i     (hdr_wide),
+    .len_o      (hdr_len),
+    .form_ok_o  (hdr_form_ok),
+    .fields_ok_o(hdr_fields_ok),
+    .form_o     (hdr_form),
+    .tail_o     (hdr_tail),
+    .masked_o   (hdr_masked),
+    .zero_o     (hdr_zero),
+    .sign_o     (hdr_sign),
+    .lo_o       (hdr_lo),
+    .hi_o       (hdr_hi),
+    .planes_o   (hdr_planes),
+    .e_max_o    (hdr_e_max),
+    .side_o     (hdr_side)
+  );
+
+  logic  hdr_empty, hdr_short, hdr_ok;
+  logic  parse, parse_ok;
+  kind_e hdr_kind;
+  err_e  hdr_err;
+  assign hdr_empty = hdr_avail == '0;
+  assign hdr_short = hdr_avail < PosW'(hdr_len);
+  assign hdr_ok    = !hdr_empty && hdr_form_ok && !hdr_short && hdr_fields_ok;
+  always_comb begin : p_hdr_kind
+    hdr_kind = KindBlock;
+    hdr_err  = ErrBadHeader;
+    if (hdr_empty) begin
+      // With the run ended this is an empty packet: the final slot of a packet's blocks takes the end along.
+      hdr_kind = hdr_ended ? KindNull : KindNone;
+    end else if (!hdr_form_ok) begin
+      hdr_kind = KindError;
+    end else if (hdr_short) begin
+      hdr_kind = hdr_ended ? KindError : KindNone;
+      hdr_err  = ErrTruncated;
+    end else if (!hdr_fields_ok) begin
+      hdr_kind = KindError;
+    end
+  end
+
+  assign parse    = kind_q == KindNone || s0_done;
+  assign parse_ok = parse && hdr_ok;
+
+  always_comb begin : p_kind
+    kind_d = kind_q;
+    err_d  = err_q;
+    if (parse) begin
+      kind_d = hdr_kind;
+      err_d  = hdr_err;
+    end else if (is_block && (truncated || trailing)) begin
+      kind_d = KindError;
+      err_d  = truncated ? ErrTruncated : ErrTrailing;
+    end
+  end
+
+  // Position: behind the slot or behind the header.
+  logic [PosW-1:0] pos_d;
+  logic            pos_stay;  // behind the last byte of a full last entry, which stays
+  logic            pos_we;
+  assign pos_d    = (is_block && !fin) ? pos_slot : pos_hdr + PosW'(hdr_ok && !drain ? hdr_len : 4'd0);
+  assign pos_stay = ended && !pkt_end && pos_d[OffW+:2] == run_ents;
+  assign pos_we   = send || drain || parse_ok;
+  assign freed    = pos_we ? pos_d[OffW+:2] - 2'(pos_stay) : 2'd0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      kind_q <= KindNone;
+      off_q  <= '0;
+    end else begin
+      kind_q <= kind_d;
+      if (pos_we) off_q <= {pos_stay, pos_d[OffW-1:0]};
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    err_q <= err_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (parse_ok) begin
+      wide_q   <= hdr_wide;
+      tail_q   <= hdr_tail;
+      masked_q <= hdr_masked;
+      zero_q   <= hdr_zero;
+      form_q   <= hdr_form;
+      sign_q   <= hdr_sign;
+      lo_q     <= hdr_lo;
+      hi_q     <= hdr_hi;
+      planes_q <= hdr_planes;
+      e_max_q  <= hdr_e_max;
+      side_q   <= hdr_side;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (parse_ok) slot_q <= '0;
+    else if (send_slot) slot_q <= slot_q + 1'b1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (send_slot) begin
+      lane_q    <= lane_next[LaneW-1:0];
+      used_up_q <= lane_next[LaneW];
+    end
+  end
+
+  // Compressed bytes of the packet: whole entries freed, and at its end those of the last one.
+  logic [BeatsW-1:0] comp_q, comp_d;
+  logic              comp_restart_q;
+  logic [OffW:0]     end_bytes;
+  logic              pkt_sent;
+  assign end_bytes = end_ents[0] ? bytes[0] : bytes[1];
+  assign pkt_sent  = send && pkt_end;
+  assign comp_d    = (comp_restart_q ? '0 : comp_q) + BeatsW'(freed) - BeatsW'(pkt_end && !drain && !end_bytes[OffW]);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) comp_restart_q <= 1'b1;
+    else if (pos_we) comp_restart_q <= pkt_sent;
+  end
+  always_ff @(posedge clk_i) begin
+    if (pos_we) comp_q <= comp_d;
+  end
+
+  // ------------------------------------------------------------------------------------------------
+  // S0: the unit's bytes
+  // ------------------------------------------------------------------------------------------------
+  logic [Beat-1:0][7:0] window, fetched;
+
+  planezip_lane_window #(
+    .Beat(Beat)
+  ) u_window (
+    .data_i (ent_data),
+    .base_i (head),
+    .off_i  (off_q[OffW-1:0]),
+    .lanes_o(window)
+  );
+
+  for (genvar h = 0; h < Quarters; h++) begin : gen_quarter
+    logic [15:0][7:0] turned;
+    planezip_lane_rotate #(
+      .Lanes(Beat),
+      .Outs (16)
+    ) u_rotate (
+      .lanes_i (window),
+      .amount_i(unit_turn[h]),
+      .lanes_o (turned)
+    );
+
+    // The signs move to lane 15, where the code words' sign bit is.
+    logic       all_neg;
+    logic [7:0] signs;
+    assign all_neg = plane_form && sign_q == SignNeg && !unit_verbatim[h] && !(wide_q && h % 2 == 0);
+    always_comb begin : p_signs
+      signs = {8{all_neg}};
+      for (int i = 7; i < 16; i++) signs |= {8{unit_sign[h][i]}} & turned[i];
+      for (int i = 0; i < 16; i++) fetched[16*h+i] = {8{unit_lanes[h][i]}} & turned[i];
+      fetched[16*h+15] |= signs;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------
+  // S1: fetched unit
+  // ------------------------------------------------------------------------------------------------
+  typedef struct packed {
+    logic              fin;    // nothing of its block follows
+    logic              last;   // nothing of its packet follows
+    logic              empty;  // null beat
+    logic              block;  // completes a full block
+    form_e             form;
+    err_e              error;
+    logic [OffW-1:0]   part;   // bytes mod Beat
+    logic [Halves-1:0] flags;  // half-words that are not zero
+    logic [LaneW-1:0]  lane;   // lane of the first one
+  } slot_t;
+
+  slot_t s0_slot;
+  always_comb begin : p_slot
+    s0_slot = '{
+        fin: fin,
+        last: pkt_last,
+        empty: 1'b0,
+        block: fin && !tail_q,
+        form: form_q,
+        error: ErrNone,
+        part: (tail_q && fin) ? tail_here[OffW-1:0] : '0,
+        flags: flags,
+        lane: lane
+    };
+    if (!is_block) begin
+      s0_slot.fin   = 1'b1;
+      s0_slot.last  = 1'b1;
+      s0_slot.empty = 1'b1;
+      s0_slot.block = 1'b0;
+      s0_slot.error = is_error ? err_q : ErrNone;
+      s0_slot.part  = '0;
+      s0_slot.flags = '0;
+    end
+  end
+
+  logic                 s1_valid_q, s1_unit_q, s1_first_q, s1_fire;
+  slot_t                s1_q;
+  logic                 s1_wide_q, s1_delta_q;
+  logic [Quarters-1:0]  s1_verbatim_q;
+  logic [7:0]           s1_e_max_q;
+  logic [Beat-1:0][7:0] s1_bytes_q;
+  logic [BytesW-1:0]    s1_comp_q;
+  logic                 fetch;
+  assign fetch = send_slot && unit;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) s1_valid_q <= 1'b0;
+    else if (send) s1_valid_q <= 1'b1;
+    else if (s1_fire) s1_valid_q <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (send) begin
+      s1_q       <= s0_slot;
+      s1_unit_q  <= unit && is_block;
+      s1_first_q <= first_slot;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (fetch) begin
+      s1_bytes_q    <= fetched;
+      s1_wide_q     <= wide_q;
+      s1_delta_q    <= delta_form;
+      s1_verbatim_q <= unit_verbatim;
+      s1_e_max_q    <= e_max_q;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (pkt_sent) s1_comp_q <= {comp_d, end_bytes[OffW-1:0]};
+  end
+
+  // ------------------------------------------------------------------------------------------------
+  // S2: beat and the half-words that earlier beats left
+  // ------------------------------------------------------------------------------------------------
+  logic                    s2_valid_q, s2_go, s2_fire, s2_drop, out_ready;
+  slot_t                   s2_q;
+  logic [Halves-1:0][15:0] s2_halves_q, s1_halves;
+  logic [BytesW-1:0]       s2_comp_q;
+  logic                    s1_error, s1_load;
+
+  assign s1_error = s1_q.error != ErrNone;
+  assign s2_go    = s2_valid_q && (s2_q.fin || (s1_valid_q && !s1_error));
+  assign s2_fire  = s2_go && out_ready;
+  assign s2_drop  = s2_valid_q && !s2_q.fin && s1_valid_q && s1_error;
+  assign s1_fire  = s1_valid_q && (!s2_valid_q || s2_fire || s2_drop);
+  assign s1_ready = !s1_valid_q || s1_fire;
+  assign s1_load  = s1_fire && s1_unit_q;
+
+  // The word ahead of a slot's first is the last one of the slot ahead, which is in S2; in slot 0 it is word 0 in the
+  // header register, which holds the block as long as its slot 0 is in S1.
+  logic [1:0][15:0] word0, prior, carry;
+  assign word0  = side_q[31:0];
+  assign prior = s2_halves_q[Halves-1:Halves-2];
+  assign carry  = s1_first_q ? word0 : s1_wide_q ? prior : {prior[0], prior[1]};
+
+  planezip_deplane #(
+    .Beat(Beat)
+  ) u_deplane (
+    .bytes_i   (s1_bytes_q),
+    .wide_i    (s1_wide_q),
+    .delta_i   (s1_delta_q),
+    .verbatim_i(s1_verbatim_q),
+    .e_max_i   (s1_e_max_q),
+    .carry_i   (carry),
+    .halves_o  (s1_halves)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) s2_valid_q <= 1'b0;
+    else if (s1_fire) s2_valid_q <= 1'b1;
+    else if (s2_fire || s2_drop) s2_valid_q <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (s1_fire) s2_q <= s1_q;
+  end
+  always_ff @(posedge clk_i) begin
+    if (s1_load) s2_halves_q <= s1_halves;
+  end
+  logic s2_end;
+  assign s2_end = s1_fire && s1_q.last;
+  always_ff @(posedge clk_i) begin
+    if (s2_end) s2_comp_q <= s1_comp_q;
+  end
+
+  // Lanes below the first one are used up: there the next unit's half-words, in S1, follow.
+  logic [Halves-1:0][15:0] merged, spread, beat;
+  logic [Halves-1:0]       from_s2;
+  assign from_s2 = {Halves{1'b1}} << s2_q.lane;
+  for (genvar l = 0; l < Halves; l++) begin : gen_merge
+    assign merged[l] = from_s2[l] ? s2_halves_q[l] : s1_halves[l];
+  end
+
+  planezip_expand #(
+    .Lanes(Halves)
+  ) u_expand (
+    .flags_i(s2_q.flags),
+    .first_i(s2_q.lane),
+    .lanes_i(merged),
+    .lanes_o(spread)
+  );
+
+  for (genvar l = 0; l < Halves; l++) begin : gen_beat
+    assign beat[l] = {16{s2_q.flags[l] && s2_go}} & spread[l];
+  end
+
+  // ------------------------------------------------------------------------------------------------
+  // Output register: loaded or cleared whenever it is free, so that it is zero while not valid
+  // ------------------------------------------------------------------------------------------------
+  logic                    out_valid_q, out_last_q, out_null_q;
+  logic [Halves-1:0][15:0] out_data_q;
+  status_t                 status;
+
+  assign out_ready = !out_valid_q || m_tready_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      out_valid_q <= 1'b0;
+      out_last_q  <= 1'b0;
+    end else if (out_ready) begin
+      out_valid_q <= s2_go;
+      out_last_q  <= s2_go && s2_q.last;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (out_ready) begin
+      out_data_q <= beat;
+      out_null_q <= s2_q.empty;
+    end
+  end
+
+  planezip_decomp_status #(
+    .Beat(Beat)
+  ) u_status (
+    .clk_i,
+    .rst_ni,
+    .fire_i      (s2_fire),
+    .last_i      (s2_q.last),
+    .null_i      (s2_q.empty),
+    .part_i      (s2_q.part),
+    .block_i     (s2_q.block),
+    .form_i      (s2_q.form),
+    .error_i     (s2_q.error),
+    .comp_bytes_i(s2_comp_q),
+    .status_o    (status)
+  );
+
+  logic [OffW-1:0] out_part;
+  logic            out_full;
+  assign out_part = status.raw_bytes[OffW-1:0];
+  assign out_full = out_valid_q && (!out_last_q || (out_part == '0 && !out_null_q));
+
+  assign m_tvalid_o = out_valid_q;
+  assign m_tdata_o  = out_data_q;
+  assign m_tlast_o  = out_last_q;
+  assign m_tkeep_o  = {Beat{out_full}} | (~({Beat{1'b1}} << out_part) & {Beat{out_last_q}});
+  assign m_tuser_o  = out_last_q ? status : '0;
+
+endmodule : planezip_decompressor
