@@ -43,9 +43,11 @@ install_missing() {
   fi
   say "installing system packages: ${missing[*]}"
   export DEBIAN_FRONTEND=noninteractive
-  if ! { "${as_root[@]}" apt-get update -qq && \
-    "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"; } >&2 </dev/null; then
-    fail "apt-get failed; mend that and run again. The line it was given:" "$line"
+  mkdir -p .tools
+  if ! { "${as_root[@]}" apt-get update && \
+    "${as_root[@]}" apt-get install -y --no-install-recommends "${missing[@]}"; } >.tools/apt.log 2>&1 </dev/null; then
+    tail -n 20 .tools/apt.log >&2
+    fail "apt-get failed (all of its output is in .tools/apt.log); mend that and run again. The line it was given:" "$line"
   fi
   missing=()
 }
@@ -54,9 +56,9 @@ install_missing() {
 # comes first on PATH.
 find_python() {
   local candidate
-  for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11; do
-    if "$candidate" -c "import sys; sys.exit(sys.version_info < (${PYTHON_NEEDED/./, }))
-import ensurepip, venv" >/dev/null 2>&1 </dev/null; then
+  for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+    if "$candidate" -c "import ensurepip, sys, venv; sys.exit(sys.version_info < (${PYTHON_NEEDED/./, }))" \
+      >/dev/null 2>&1 </dev/null; then
       command -v "$candidate"
       return 0
     fi
