@@ -2,7 +2,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`format`] | the block format's constants, headers and layouts (`docs/format.md`) |
+//! | [`format`](mod@format) | the block format's constants, headers and layouts (`docs/format.md`) |
 //! | [`codec`] | the golden codec: block streams to and from bytes |
 //! | [`tensor`] | reading safetensors, npy and raw files as tensors |
 //! | [`container`] | the `.pz` file |
