@@ -1,0 +1,4 @@
+area_sample_pkg.sv
+area_sample_lane.sv
+area_sample_rotate.sv
+area_sample_top.sv
