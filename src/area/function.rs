@@ -214,7 +214,10 @@ mod tests {
         let p = Parsed::parse("(!S & A) | (S & B)").unwrap();
         assert_eq!(p.sense("S"), Some(Sense::Non));
         assert_eq!(p.sense("A"), Some(Sense::Positive));
-        assert_eq!(Parsed::parse("!(A & B)").unwrap().sense("B"), Some(Sense::Negative));
+        assert_eq!(
+            Parsed::parse("!(A & B)").unwrap().sense("B"),
+            Some(Sense::Negative)
+        );
         assert_eq!(p.sense("X"), None);
     }
 }

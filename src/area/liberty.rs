@@ -201,7 +201,10 @@ impl<'a> Parser<'a, '_> {
     fn error(&self, expected: &'static str, found: &str) -> LibertyError {
         LibertyError::Syntax {
             path: self.path.to_owned(),
-            line: 1 + self.s.as_bytes()[..self.at].iter().filter(|&&b| b == b'\n').count(),
+            line: 1 + self.s.as_bytes()[..self.at.min(self.s.len())]
+                .iter()
+                .filter(|&&b| b == b'\n')
+                .count(),
             expected,
             found: if found.is_empty() {
                 "the end of the file".into()
@@ -212,7 +215,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn error_here(&self, expected: &'static str) -> LibertyError {
-        let rest = &self.s[self.at..];
+        let rest = self.s.get(self.at..).unwrap_or("");
         let found = rest.lines().next().unwrap_or("");
         self.error(expected, found)
     }
@@ -260,7 +263,8 @@ impl<'a> Parser<'a, '_> {
             &rest[..end]
         } else {
             let b = self.s.as_bytes();
-            while self.at < b.len() && !matches!(b[self.at], b'(' | b')' | b'{' | b'}' | b',' | b':' | b';' | b'"')
+            while self.at < b.len()
+                && !matches!(b[self.at], b'(' | b')' | b'{' | b'}' | b',' | b':' | b';' | b'"')
             {
                 if b[self.at].is_ascii_whitespace() {
                     break;
@@ -338,12 +342,7 @@ impl<'a> Parser<'a, '_> {
         Err(self.error_here("`}`"))
     }
 
-    fn group(
-        &mut self,
-        name: &'a str,
-        args: Vec<&'a str>,
-        depth: usize,
-    ) -> Result<Group<'a>, LibertyError> {
+    fn group(&mut self, name: &'a str, args: Vec<&'a str>, depth: usize) -> Result<Group<'a>, LibertyError> {
         if depth > MAX_DEPTH {
             return Err(self.error_here("no deeper nesting than 32 groups"));
         }
@@ -453,7 +452,11 @@ impl Table {
             let span = axis[hi] - axis[hi - 1];
             (
                 hi - 1,
-                if span > 0.0 { (p - axis[hi - 1]) / span } else { 0.0 },
+                if span > 0.0 {
+                    (p - axis[hi - 1]) / span
+                } else {
+                    0.0
+                },
             )
         }
         let ny = self.y.len().max(1);
@@ -637,8 +640,7 @@ impl Library {
             found: found.into(),
         };
         let time = root.attr("time_unit").unwrap_or("1ns");
-        let time_ns =
-            time_unit_ns(time).ok_or_else(|| value("time_unit", "a unit such as 1ns", time))?;
+        let time_ns = time_unit_ns(time).ok_or_else(|| value("time_unit", "a unit such as 1ns", time))?;
         let cap_ff = match root.attrs.iter().find(|(n, _)| *n == "capacitive_load_unit") {
             None => 1000.0,
             Some((_, v)) => {
@@ -753,10 +755,7 @@ impl Reader<'_> {
                 }
             });
         let clock_gate = g.attr("clock_gating_integrated_cell").map(str::to_owned);
-        let outputs: Vec<&Pin> = pins
-            .iter()
-            .filter(|p| p.direction == Direction::Output)
-            .collect();
+        let outputs: Vec<&Pin> = pins.iter().filter(|p| p.direction == Direction::Output).collect();
         let constant = |p: &&Pin| {
             p.function
                 .as_deref()
@@ -766,7 +765,11 @@ impl Reader<'_> {
             CellKind::ClockGate
         } else if g.all("ff").next().is_some() || g.all("ff_bank").next().is_some() {
             CellKind::Flop
-        } else if g.groups.iter().any(|s| s.name.starts_with("latch") || s.name == "statetable") {
+        } else if g
+            .groups
+            .iter()
+            .any(|s| s.name.starts_with("latch") || s.name == "statetable")
+        {
             CellKind::Latch
         } else if outputs.iter().all(|p| p.function.is_none()) {
             CellKind::Physical
@@ -826,13 +829,7 @@ impl Reader<'_> {
         })
     }
 
-    fn arcs(
-        &self,
-        cell: &str,
-        pin: &str,
-        t: &Group<'_>,
-        out: &mut Vec<Arc>,
-    ) -> Result<(), LibertyError> {
+    fn arcs(&self, cell: &str, pin: &str, t: &Group<'_>, out: &mut Vec<Arc>) -> Result<(), LibertyError> {
         let sense = match t.attr("timing_sense") {
             Some("positive_unate") => Sense::Positive,
             Some("negative_unate") => Sense::Negative,
@@ -893,7 +890,12 @@ impl Reader<'_> {
             }
         }
         let mut v = Vec::new();
-        for row in g.attrs.iter().filter(|(n, _)| *n == "values").flat_map(|(_, v)| v) {
+        for row in g
+            .attrs
+            .iter()
+            .filter(|(n, _)| *n == "values")
+            .flat_map(|(_, v)| v)
+        {
             v.extend(numbers(row).ok_or_else(|| bad("values", "numbers", row))?);
         }
         let is_load = |i: usize| axes.vars[i].as_deref().is_some_and(|n| n.contains("capacitance"));
@@ -922,9 +924,17 @@ impl Reader<'_> {
             (a, b) = (vec![0.0], a);
         }
         let slew = self.time_ns * self.slew_derate;
-        let second = if load_first || load_second { self.cap_ff } else { slew };
+        let second = if load_first || load_second {
+            self.cap_ff
+        } else {
+            slew
+        };
         // A transition is derated like every slew; delays and constraints are not.
-        let scale = if g.name.ends_with("_transition") { slew } else { self.time_ns };
+        let scale = if g.name.ends_with("_transition") {
+            slew
+        } else {
+            self.time_ns
+        };
         Ok(Table {
             x: a.iter().map(|t| t * slew).collect(),
             y: b.iter().map(|t| t * second).collect(),
@@ -967,11 +977,7 @@ fn quote(v: &str) -> String {
     let plain = !v.is_empty()
         && v.bytes()
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-' | b'+'));
-    if plain {
-        v.to_owned()
-    } else {
-        format!("\"{v}\"")
-    }
+    if plain { v.to_owned() } else { format!("\"{v}\"") }
 }
 
 #[cfg(test)]

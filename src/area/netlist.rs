@@ -23,7 +23,9 @@ pub enum NetlistError {
     #[error("module {0} is not in the netlist")]
     NoTop(String),
     /// A cell is neither a module nor a cell of the library.
-    #[error("{count} unmapped cell(s) of type `{kind}` in module {module}: not in the library, so of unknown area")]
+    #[error(
+        "{count} unmapped cell(s) of type `{kind}` in module {module}: not in the library, so of unknown area"
+    )]
     Unmapped {
         /// Cell type.
         kind: String,

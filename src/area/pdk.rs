@@ -115,10 +115,17 @@ pub fn all() -> &'static [Pdk] {
 
 /// A PDK by name.
 pub fn by_name(name: &str) -> Result<&'static Pdk, PdkError> {
-    all().iter().find(|p| p.name == name).ok_or_else(|| PdkError::Unknown {
-        name: name.into(),
-        known: all().iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", "),
-    })
+    all()
+        .iter()
+        .find(|p| p.name == name)
+        .ok_or_else(|| PdkError::Unknown {
+            name: name.into(),
+            known: all()
+                .iter()
+                .map(|p| p.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
 }
 
 /// Where a PDK's cells come from.

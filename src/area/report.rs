@@ -155,13 +155,12 @@ pub fn report(
             top: rtl.top.clone(),
         });
     }
-    let timing =
-        sta::analyze(&synthesis.netlist, &rtl.top, &prepared.library, pdk).map_err(|source| {
-            ReportError::Timing {
-                pdk: pdk.name.clone(),
-                source,
-            }
-        })?;
+    let timing = sta::analyze(&synthesis.netlist, &rtl.top, &prepared.library, pdk).map_err(|source| {
+        ReportError::Timing {
+            pdk: pdk.name.clone(),
+            source,
+        }
+    })?;
     let nand2_um2 = prepared
         .library
         .cells

@@ -106,7 +106,11 @@ struct Flat {
 /// Times the design below `top`.
 pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result<Timing, TimingError> {
     let names: Vec<&String> = lib.cells.keys().collect();
-    let index: HashMap<&str, u32> = names.iter().enumerate().map(|(i, n)| (n.as_str(), i as u32)).collect();
+    let index: HashMap<&str, u32> = names
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (n.as_str(), i as u32))
+        .collect();
     let lib_cells: Vec<LibCell> = lib.cells.values().map(lib_cell).collect();
     let lib_list: Vec<_> = lib.cells.values().collect();
     let flat = flatten(netlist, top, lib, &index)?;
@@ -144,7 +148,11 @@ pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result
         let (n, l) = (net as usize, load[net as usize]);
         for edge in 0..2 {
             let (delay, slew) = driver.map_or((0.0, pdk.slew_ns), |a| {
-                let (d, s) = if edge == 0 { (&a.rise, &a.slew_rise) } else { (&a.fall, &a.slew_fall) };
+                let (d, s) = if edge == 0 {
+                    (&a.rise, &a.slew_rise)
+                } else {
+                    (&a.fall, &a.slew_fall)
+                };
                 let at = |t: &Option<super::liberty::Table>| t.as_ref().map_or(0.0, |t| t.at(pdk.slew_ns, l));
                 (at(d), at(s))
             });
@@ -165,7 +173,11 @@ pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result
                 driven[c.pins[o.pin] as usize] = true;
             }
         }
-        let mut ins: Vec<usize> = lc.outputs.iter().flat_map(|o| o.from.iter().map(|f| f.0)).collect();
+        let mut ins: Vec<usize> = lc
+            .outputs
+            .iter()
+            .flat_map(|o| o.from.iter().map(|f| f.0))
+            .collect();
         ins.sort_unstable();
         ins.dedup();
         for p in ins {
@@ -174,7 +186,12 @@ pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result
             }
         }
     }
-    for s in sinks.iter().enumerate().filter(|(n, _)| driven[*n]).flat_map(|(_, s)| s) {
+    for s in sinks
+        .iter()
+        .enumerate()
+        .filter(|(n, _)| driven[*n])
+        .flat_map(|(_, s)| s)
+    {
         waits[*s as usize] += 1;
     }
     let mut order = Vec::new();
@@ -192,7 +209,13 @@ pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result
                     if let Some(d) = d {
                         let l = load[net as usize];
                         let slew = s.as_ref().map_or(pdk.slew_ns, |s| s.at(pdk.slew_ns, l));
-                        t.later(net as usize, edge, d.at(pdk.slew_ns, l), slew, (i as u32, NONE, 0));
+                        t.later(
+                            net as usize,
+                            edge,
+                            d.at(pdk.slew_ns, l),
+                            slew,
+                            (i as u32, NONE, 0),
+                        );
                     }
                 }
             }
@@ -220,7 +243,10 @@ pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result
                     continue;
                 }
                 let arc = &pin.arcs[a];
-                for (edge, d, s) in [(0usize, &arc.rise, &arc.slew_rise), (1, &arc.fall, &arc.slew_fall)] {
+                for (edge, d, s) in [
+                    (0usize, &arc.rise, &arc.slew_rise),
+                    (1, &arc.fall, &arc.slew_fall),
+                ] {
                     let Some(d) = d else { continue };
                     let causes: &[usize] = match arc.sense {
                         Sense::Positive => &[edge],
@@ -249,7 +275,10 @@ pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result
         let c = &flat.cells[i];
         return Err(TimingError::Loop {
             cells: stuck.len(),
-            example: format!("{}/{} ({})", flat.parts[c.part as usize], c.name, lib_cells[c.lib as usize].name),
+            example: format!(
+                "{}/{} ({})",
+                flat.parts[c.part as usize], c.name, lib_cells[c.lib as usize].name
+            ),
         });
     }
 
@@ -281,12 +310,20 @@ pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result
                     .arcs
                     .iter()
                     .filter(|a| matches!(a.kind, ArcKind::Setup(_)))
-                    .filter_map(|a| if edge == 0 { a.rise.as_ref() } else { a.fall.as_ref() })
+                    .filter_map(|a| {
+                        if edge == 0 {
+                            a.rise.as_ref()
+                        } else {
+                            a.fall.as_ref()
+                        }
+                    })
                     // Axes of a setup table: slew of the clock and of the data; which is first differs by library.
                     .map(|t| t.at(pdk.slew_ns, slew).max(t.at(slew, pdk.slew_ns)))
                     .fold(0.0, f64::max);
                 let part = &flat.parts[c.part as usize];
-                end(net, edge, setup, part, &|| format!("{part}/{}/{}", c.name, cell.pins[p].name));
+                end(net, edge, setup, part, &|| {
+                    format!("{part}/{}/{}", c.name, cell.pins[p].name)
+                });
             }
         }
     }
@@ -359,7 +396,12 @@ fn lib_cell(c: &super::liberty::Cell) -> LibCell {
     let place = |n: &str| c.pins.iter().position(|p| p.name == n);
     let mut outputs = Vec::new();
     if c.kind != CellKind::ClockGate {
-        for (i, p) in c.pins.iter().enumerate().filter(|(_, p)| p.direction == Direction::Output) {
+        for (i, p) in c
+            .pins
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.direction == Direction::Output)
+        {
             let mut o = Output {
                 pin: i,
                 from: Vec::new(),

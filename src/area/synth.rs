@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use thiserror::Error;
 
-use super::liberty::{ArcKind, Ast, CellKind, GatePin, Library, LibertyError, Source, write};
+use super::liberty::{ArcKind, Ast, CellKind, GatePin, LibertyError, Library, Source, write};
 use super::netlist::{Netlist, NetlistError};
 use super::pdk::{Origin, Pdk, PdkError};
 use super::table::{TableError, to_liberty};
@@ -41,7 +41,9 @@ pub enum SynthError {
         log: PathBuf,
     },
     /// The clock leaves no time for logic.
-    #[error("{pdk}: a clock of {clock_ns} ns is shorter than a flop's own delay and setup ({overhead_ns:.3} ns)")]
+    #[error(
+        "{pdk}: a clock of {clock_ns} ns is shorter than a flop's own delay and setup ({overhead_ns:.3} ns)"
+    )]
     Clock {
         /// The PDK of the run.
         pdk: String,
@@ -131,10 +133,7 @@ impl Prepared {
                 path: format!("embedded table of {}", pdk.name).into(),
                 text: to_liberty(&pdk.name, text)?,
             }],
-            Origin::Full(files) => files
-                .iter()
-                .map(|f| Source::read(f))
-                .collect::<Result<_, _>>()?,
+            Origin::Full(files) => files.iter().map(|f| Source::read(f)).collect::<Result<_, _>>()?,
         };
         let mut library = Library::default();
         let mut texts = Vec::new();
@@ -177,7 +176,9 @@ impl Prepared {
     pub fn has_clock_gate(&self) -> bool {
         self.library.cells.values().any(|c| {
             c.kind == CellKind::ClockGate
-                && c.clock_gate.as_deref().is_some_and(|k| k.starts_with("latch_posedge"))
+                && c.clock_gate
+                    .as_deref()
+                    .is_some_and(|k| k.starts_with("latch_posedge"))
                 && c.pins.iter().any(|p| p.gate == Some(GatePin::Enable))
         })
     }
@@ -214,7 +215,7 @@ impl Prepared {
 }
 
 /// What to synthesize, and how.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Top-level parameters.
     pub params: Vec<(String, String)>,
@@ -226,6 +227,8 @@ pub struct Options {
     pub gate_min: usize,
     /// Write `netlist.v` too.
     pub verilog: bool,
+    /// Script template to use instead of `area/yosys/synth.ys`.
+    pub script: Option<String>,
 }
 
 /// A finished run.
@@ -294,13 +297,19 @@ pub fn synthesize(
         String::new()
     };
     let tie = pdk.tie.as_ref().map_or_else(String::new, |[lo, hi]| {
-        format!("hilomap -singleton -hicell {} {} -locell {} {}", hi[0], hi[1], lo[0], lo[1])
+        format!(
+            "hilomap -singleton -hicell {} {} -locell {} {}",
+            hi[0], hi[1], lo[0], lo[1]
+        )
     });
-    let mut script = SCRIPT.to_owned();
+    let mut script = options.script.clone().unwrap_or_else(|| SCRIPT.to_owned());
     for (key, value) in [
         ("READ", "read_slang --keep-hierarchy -f sources.f"),
         ("TOP", &rtl.top),
-        ("HIERARCHY", if options.flat { "flatten -noscopeinfo" } else { "" }),
+        (
+            "HIERARCHY",
+            if options.flat { "flatten -noscopeinfo" } else { "" },
+        ),
         ("CLOCKGATE", &gate),
         ("LIBERTY", liberty.trim_end()),
         ("ABC_PS", &format!("{budget_ps:.0}")),
@@ -362,10 +371,19 @@ pub fn synthesize(
     if !status.success() {
         // When ABC dies, Yosys only misses its output file; the reason stands above.
         let abc = text.find("ABC: ** cmd error").and_then(|end| {
-            text[..end].lines().rev().map(str::trim).find(|l| l.starts_with("ABC: ")).map(str::to_owned)
+            text[..end]
+                .lines()
+                .rev()
+                .map(str::trim)
+                .find(|l| l.starts_with("ABC: "))
+                .map(str::to_owned)
         });
         let message = abc
-            .or_else(|| text.lines().rev().find_map(|l| l.find("ERROR: ").map(|i| l[i + 7..].to_owned())))
+            .or_else(|| {
+                text.lines()
+                    .rev()
+                    .find_map(|l| l.find("ERROR: ").map(|i| l[i + 7..].to_owned()))
+            })
             .or_else(|| text.lines().find(|l| l.contains("error: ")).map(str::to_owned))
             .unwrap_or_else(|| format!("{status}"));
         return Err(failed(message));
@@ -403,7 +421,10 @@ mod tests {
 
     #[test]
     fn steps_of_the_log() {
-        assert_eq!(step("7. Executing ABC pass (technology mapping)."), Some("abc".into()));
+        assert_eq!(
+            step("7. Executing ABC pass (technology mapping)."),
+            Some("abc".into())
+        );
         assert_eq!(
             step("7.2. Extracting gate netlist of module `\\a$b.u' to `x'.."),
             Some("abc a".into())

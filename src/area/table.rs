@@ -389,7 +389,11 @@ fn num(v: f64) -> String {
     } else {
         &s
     };
-    if s.contains('.') { s.into() } else { format!("{s}.0") }
+    if s.contains('.') {
+        s.into()
+    } else {
+        format!("{s}.0")
+    }
 }
 
 /// Least squares over slews around the typical one and loads up to a third of the largest, all arcs together,
@@ -467,7 +471,12 @@ mod tests {
             let lib = Library::from_ast(&Ast::parse(&source).unwrap(), &source.path).unwrap();
             lib.check_areas(&source.path).unwrap();
             assert!(lib.cells.contains_key(&p.nand2), "{}", p.name);
-            for kind in [CellKind::Flop, CellKind::ClockGate, CellKind::Tie, CellKind::Combinational] {
+            for kind in [
+                CellKind::Flop,
+                CellKind::ClockGate,
+                CellKind::Tie,
+                CellKind::Combinational,
+            ] {
                 assert!(lib.cells.values().any(|c| c.kind == kind), "{} {kind:?}", p.name);
             }
         }
@@ -478,7 +487,12 @@ mod tests {
         let t = Lut {
             x: vec![0.01, 0.1],
             y: vec![1.0, 100.0],
-            v: vec![0.01 + 0.002 + 0.005, 0.01 + 0.2 + 0.005, 0.01 + 0.002 + 0.05, 0.01 + 0.2 + 0.05],
+            v: vec![
+                0.01 + 0.002 + 0.005,
+                0.01 + 0.2 + 0.005,
+                0.01 + 0.002 + 0.05,
+                0.01 + 0.2 + 0.05,
+            ],
         };
         let [a, b, c] = linear(&[&t], 0.03, 60.0).unwrap();
         approx::assert_relative_eq!(a, 0.01, epsilon = 1e-9);

@@ -59,6 +59,9 @@ pub(crate) struct Args {
     /// Keep netlists, reports and logs in this folder, one subfolder per run
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
+    /// Script template instead of area/yosys/synth.ys, for experiments with the recipe
+    #[arg(long, value_name = "FILE", hide = true)]
+    script: Option<PathBuf>,
     /// Runs at a time
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
@@ -83,7 +86,10 @@ struct Run {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(c) = args.clock_ns {
-        anyhow::ensure!(c.is_finite() && c > 0.0, "--clock-ns {c}: a period above 0 is needed");
+        anyhow::ensure!(
+            c.is_finite() && c > 0.0,
+            "--clock-ns {c}: a period above 0 is needed"
+        );
     }
     // Everything that can be refused is refused before any work.
     let root = Root::from_env()?;
@@ -107,7 +113,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             Err(e) => return Err(e.into()),
         }
     }
-    anyhow::ensure!(!runs.is_empty(), "none of the PDKs is available: see planezip pdk");
+    anyhow::ensure!(
+        !runs.is_empty(),
+        "none of the PDKs is available: see planezip pdk"
+    );
+    anyhow::ensure!(!args.pnr, "--pnr: not there yet");
     let openroad = if args.pnr {
         for r in &runs {
             pnr::check(r.pdk, root.as_ref())?;
@@ -146,9 +156,18 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         );
         bar.set_prefix(format!("{} {} B", r.pdk.name, r.beat_bytes));
         bar.enable_steady_tick(std::time::Duration::from_millis(200));
-        let result = one(r, &args, &rtl, &yosys, openroad.as_deref(), root.as_ref(), &work, &|s| {
-            bar.set_message(s.to_owned());
-        });
+        let result = one(
+            r,
+            &args,
+            &rtl,
+            &yosys,
+            openroad.as_deref(),
+            root.as_ref(),
+            &work,
+            &|s| {
+                bar.set_message(s.to_owned());
+            },
+        );
         bar.finish_and_clear();
         results.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(result);
     };
@@ -159,7 +178,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     });
     let mut reports = Vec::new();
     let mut first_error = None;
-    for r in results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten() {
+    for r in results
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_iter()
+        .flatten()
+    {
         match r {
             Ok(r) => reports.push(r),
             Err(e) if first_error.is_none() => first_error = Some(e),
@@ -199,16 +223,24 @@ fn one(
         flat: args.flat,
         gate_min: synth::GATE_MIN,
         verilog: args.pnr || args.work_dir.is_some(),
+        script: args
+            .script
+            .as_deref()
+            .map(|p| std::fs::read_to_string(p).with_context(|| p.display().to_string()))
+            .transpose()?,
     };
     let made = synth::synthesize(yosys, r.pdk, &prepared, rtl, &options, &dir, progress)?;
     progress("timing");
-    let mut report = report::report(r.pdk, &prepared, rtl, &options, r.beat_bytes, &made).map_err(|e| match e {
-        ReportError::Synth(e) => anyhow::Error::from(e),
-        // The run came to an end, and what it made does not hold up.
-        e => anyhow::Error::from(CheckFailed(e.to_string())),
-    })?;
+    let mut report =
+        report::report(r.pdk, &prepared, rtl, &options, r.beat_bytes, &made).map_err(|e| match e {
+            ReportError::Synth(e) => anyhow::Error::from(e),
+            // The run came to an end, and what it made does not hold up.
+            e => anyhow::Error::from(CheckFailed(e.to_string())),
+        })?;
     if let Some(openroad) = openroad {
-        report.pnr = Some(pnr::run(openroad, r.pdk, root, rtl, &options, &report, &dir, progress)?);
+        report.pnr = Some(pnr::run(
+            openroad, r.pdk, root, rtl, &options, &report, &dir, progress,
+        )?);
     }
     Ok(report)
 }
@@ -290,13 +322,31 @@ fn breakdown(r: &Report) -> Table {
     if rows.len() > MAX_ROWS {
         let rest = rows.split_off(MAX_ROWS);
         rows.push(rest.iter().fold(
-            (format!("{} more", rest.len()), String::new(), 0, 0, 0.0, 0.0, 0.0f64),
+            (
+                format!("{} more", rest.len()),
+                String::new(),
+                0,
+                0,
+                0.0,
+                0.0,
+                0.0f64,
+            ),
             |a, b| (a.0, a.1, a.2 + b.2, a.3 + b.3, a.4 + b.4, a.5 + b.5, a.6.max(b.6)),
         ));
     }
     let mut t = Table::new();
-    t.load_preset(presets::UTF8_HORIZONTAL_ONLY);
-    t.set_header(["instance", "module", "n", "cells", "area um2", "kGE", "share", "sequential", "path ns"]);
+    t.load_preset(presets::NOTHING);
+    t.set_header([
+        "instance",
+        "module",
+        "n",
+        "cells",
+        "area um2",
+        "kGE",
+        "share",
+        "sequential",
+        "path ns",
+    ]);
     let mut line = |name: &str, module: &str, n: usize, cells: usize, mm2: f64, seq: f64, ns: f64| {
         t.add_row([
             name.to_owned(),

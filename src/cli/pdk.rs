@@ -72,7 +72,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
                     println!("    {}", f.display());
                 }
             }
-            "embedded" => println!("  found: embedded cell table (set {ROOT_VARIABLE} to use the full Liberty)"),
+            "embedded" => {
+                println!("  found: embedded cell table (set {ROOT_VARIABLE} to use the full Liberty)")
+            }
             _ => println!("  not found"),
         }
         if *status != "full" {
