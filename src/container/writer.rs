@@ -1,0 +1,354 @@
+//! Writing `.pz` files in one pass.
+
+use std::io::Write;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::frame::{FRAME_HEAD, FrameWriter, put_number};
+use super::{
+    CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_RAW, MAX_RECORD_BODY, Record, RecordTotals, Summary, format_code,
+    layout_code, tag,
+};
+use crate::codec::{self, DecodeError};
+use crate::format::{FORMAT_VERSION, Header, HeaderError, Layout};
+use crate::tensor::{FileFormat, TensorMeta};
+
+/// A `.pz` file being written.
+///
+/// Records are added in the order of the original file; each is finished before the next one begins.
+///
+/// ```
+/// use planezip::codec;
+/// use planezip::container::{Reader, Writer};
+/// use planezip::tensor::{DType, FileFormat, TensorMeta};
+///
+/// let raw = [0u8; 256];
+/// let meta = TensorMeta { name: "x".into(), dtype: DType::Bf16, shape: Some(vec![128]), fortran_order: false };
+/// let mut writer = Writer::new(Vec::new(), FileFormat::Raw)?;
+/// // A block stream made elsewhere, such as by the engine.
+/// let mut stream = Vec::new();
+/// codec::encode(meta.dtype.layout(), &raw, &mut stream);
+/// writer.tensor_stream(&meta, &raw, &stream)?;
+/// let (pz, summary) = writer.finish()?;
+/// assert_eq!(summary.tensor_stats.comp_bytes, stream.len() as u64);
+/// # Ok::<(), planezip::container::Error>(())
+/// ```
+pub struct Writer<W: Write> {
+    frames: FrameWriter<W>,
+    file_hash: Xxh3,
+    summary: Summary,
+    /// A frame being put together: head, body.
+    frame: Vec<u8>,
+    /// Raw bytes that wait for their chunk to fill.
+    pending: Vec<u8>,
+    deflate: Compress,
+    open: bool,
+}
+
+impl<W: Write> Writer<W> {
+    /// Starts a file. `format` tells readers what kind of file the original is.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn new(out: W, format: FileFormat) -> Result<Self, Error> {
+        let mut writer = Writer {
+            frames: FrameWriter::new(out),
+            file_hash: Xxh3::new(),
+            summary: Summary::default(),
+            frame: Vec::new(),
+            pending: Vec::new(),
+            deflate: Compress::new(Compression::new(6), false),
+            open: false,
+        };
+        writer.frames.raw(&MAGIC)?;
+        writer.body();
+        let versions = [CONTAINER_VERSION, FORMAT_VERSION as u8, format_code(format)];
+        writer.frame.extend_from_slice(&versions);
+        writer.frames.frame(tag::HEADER, &mut writer.frame)?;
+        Ok(writer)
+    }
+
+    /// Starts a frame's body.
+    fn body(&mut self) -> &mut Vec<u8> {
+        self.frame.clear();
+        self.frame.resize(FRAME_HEAD, 0);
+        &mut self.frame
+    }
+
+    fn begin(&mut self, record: Record) -> Result<RecordWriter<'_, W>, Error> {
+        if self.open {
+            return Err(Error::Unfinished);
+        }
+        let body = self.body();
+        let tag = match &record {
+            Record::Opaque => tag::OPAQUE,
+            Record::Tensor { meta, layout } => {
+                body.push(layout_code(*layout));
+                body.push(u8::from(meta.fortran_order) | u8::from(meta.shape.is_none()) << 1);
+                for text in [meta.dtype.name(), &meta.name] {
+                    put_number(body, text.len() as u64);
+                    body.extend_from_slice(text.as_bytes());
+                }
+                put_number(body, meta.dtype.bits().unwrap_or(0));
+                let shape = meta.shape.as_deref().unwrap_or_default();
+                put_number(body, shape.len() as u64);
+                for &dim in shape {
+                    put_number(body, dim);
+                }
+                tag::TENSOR
+            }
+        };
+        let len = (self.frame.len() - FRAME_HEAD) as u64;
+        if len > u64::from(MAX_RECORD_BODY) {
+            return Err(Error::RecordTooLarge {
+                max: MAX_RECORD_BODY.into(),
+                found: len,
+            });
+        }
+        self.frames.frame(tag, &mut self.frame)?;
+        self.open = true;
+        self.pending.clear();
+        Ok(RecordWriter {
+            writer: self,
+            record,
+            stats: codec::Stats::default(),
+            hash: Xxh3::new(),
+        })
+    }
+
+    /// Begins a tensor; its bytes follow through [`RecordWriter::write`].
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::RecordTooLarge`], [`Error::Unfinished`].
+    pub fn tensor(&mut self, meta: &TensorMeta) -> Result<RecordWriter<'_, W>, Error> {
+        self.begin(Record::Tensor {
+            meta: meta.clone(),
+            layout: meta.dtype.layout(),
+        })
+    }
+
+    /// Begins bytes that belong to no tensor.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Unfinished`].
+    pub fn opaque(&mut self) -> Result<RecordWriter<'_, W>, Error> {
+        self.begin(Record::Opaque)
+    }
+
+    /// Adds a tensor whose block stream (under the dtype's own layout) was made elsewhere, such as by the engine.
+    /// `raw` is what the checksums are taken of: the stream itself is not decoded, only cut at block boundaries, so
+    /// that a stream which stands for other bytes is found by whoever decompresses the file.
+    ///
+    /// # Errors
+    /// [`Error::Stream`] if the stream's headers are malformed, [`Error::StreamLength`] if they do not add up to the
+    /// length of `raw`; nothing is written then. Else as [`Writer::tensor`].
+    pub fn tensor_stream(&mut self, meta: &TensorMeta, raw: &[u8], stream: &[u8]) -> Result<RecordTotals, Error> {
+        let layout = meta.dtype.layout();
+        let chunks = cut(layout, stream)?;
+        let found = chunks.iter().map(|(stats, _)| stats.raw_bytes).sum();
+        if found != raw.len() as u64 {
+            return Err(Error::StreamLength {
+                expected: raw.len() as u64,
+                found,
+            });
+        }
+        let mut record = self.tensor(meta)?;
+        let mut rest = raw;
+        for (stats, payload) in chunks {
+            let (chunk, after) = rest.split_at(stats.raw_bytes as usize);
+            rest = after;
+            let body = record.writer.body();
+            body.extend_from_slice(&(chunk.len() as u32).to_le_bytes());
+            body.extend_from_slice(payload);
+            record.count(chunk, &stats);
+            record.writer.frames.frame(tag::CHUNK, &mut record.writer.frame)?;
+        }
+        record.finish()
+    }
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Unfinished`].
+    pub fn finish(mut self) -> Result<(W, Summary), Error> {
+        if self.open {
+            return Err(Error::Unfinished);
+        }
+        let mut summary = self.summary;
+        summary.checksum = self.file_hash.digest();
+        let body = self.body();
+        put_number(body, summary.tensors);
+        put_number(body, summary.opaque);
+        put_number(body, summary.raw_bytes);
+        body.extend_from_slice(&summary.checksum.to_le_bytes());
+        self.frames.frame(tag::FILE_END, &mut self.frame)?;
+        summary.pz_bytes = self.frames.offset;
+        Ok((self.frames.into_inner()?, summary))
+    }
+}
+
+/// Cuts a block stream into chunks of at most [`MAX_CHUNK_RAW`] raw bytes, by its block headers.
+fn cut(layout: Layout, stream: &[u8]) -> Result<Vec<(codec::Stats, &[u8])>, Error> {
+    let mut chunks = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    let mut stats = codec::Stats::default();
+    while at < stream.len() {
+        let left = &stream[at..];
+        let truncated = |needed: usize| {
+            Error::Stream(DecodeError::Truncated {
+                offset: at as u64,
+                needed,
+                have: left.len(),
+            })
+        };
+        let header = Header::parse(layout, left).map_err(|source| match source {
+            HeaderError::Truncated { needed, .. } => truncated(needed),
+            source => Error::Stream(DecodeError::BadHeader {
+                offset: at as u64,
+                source,
+            }),
+        })?;
+        let len = header.block_len(layout);
+        if left.len() < len {
+            return Err(truncated(len));
+        }
+        match header.form() {
+            Some(form) => stats.blocks[form as usize] += 1,
+            None if left.len() > len => {
+                return Err(Error::Stream(DecodeError::Trailing {
+                    offset: at as u64,
+                    extra: left.len() - len,
+                }));
+            }
+            None => {}
+        }
+        stats.raw_bytes += header.raw_len() as u64;
+        stats.comp_bytes += len as u64;
+        at += len;
+        if stats.raw_bytes == MAX_CHUNK_RAW as u64 || at == stream.len() {
+            chunks.push((std::mem::take(&mut stats), &stream[start..at]));
+            start = at;
+        }
+    }
+    Ok(chunks)
+}
+
+/// A record being written. Dropping it unfinished makes the file impossible to complete.
+pub struct RecordWriter<'a, W: Write> {
+    writer: &'a mut Writer<W>,
+    record: Record,
+    stats: codec::Stats,
+    hash: Xxh3,
+}
+
+impl<W: Write> RecordWriter<'_, W> {
+    fn count(&mut self, raw: &[u8], stats: &codec::Stats) {
+        self.hash.update(raw);
+        self.writer.file_hash.update(raw);
+        self.stats.add(stats);
+    }
+
+    /// Writes one chunk: all of `raw`.
+    fn chunk(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let body = self.writer.body();
+        body.extend_from_slice(&(raw.len() as u32).to_le_bytes());
+        let stats = match &self.record {
+            Record::Tensor { layout, .. } => codec::encode(*layout, raw, body),
+            Record::Opaque => {
+                deflate(&mut self.writer.deflate, raw, &mut self.writer.frame)?;
+                codec::Stats {
+                    raw_bytes: raw.len() as u64,
+                    comp_bytes: (self.writer.frame.len() - FRAME_HEAD - 4) as u64,
+                    ..codec::Stats::default()
+                }
+            }
+        };
+        self.count(raw, &stats);
+        self.writer.frames.frame(tag::CHUNK, &mut self.writer.frame)
+    }
+
+    /// Adds raw bytes, of any number.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn write(&mut self, mut raw: &[u8]) -> Result<(), Error> {
+        while !raw.is_empty() {
+            if self.writer.pending.is_empty() && raw.len() >= MAX_CHUNK_RAW {
+                let (chunk, rest) = raw.split_at(MAX_CHUNK_RAW);
+                self.chunk(chunk)?;
+                raw = rest;
+                continue;
+            }
+            let n = raw.len().min(MAX_CHUNK_RAW - self.writer.pending.len());
+            self.writer.pending.extend_from_slice(&raw[..n]);
+            raw = &raw[n..];
+            if self.writer.pending.len() == MAX_CHUNK_RAW {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let pending = std::mem::take(&mut self.writer.pending);
+        let result = self.chunk(&pending);
+        self.writer.pending = pending;
+        self.writer.pending.clear();
+        result
+    }
+
+    /// Completes the record.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn finish(mut self) -> Result<RecordTotals, Error> {
+        if !self.writer.pending.is_empty() {
+            self.flush()?;
+        }
+        let totals = RecordTotals {
+            stats: self.stats,
+            checksum: self.hash.digest(),
+        };
+        let body = self.writer.body();
+        put_number(body, totals.stats.raw_bytes);
+        put_number(body, totals.stats.comp_bytes);
+        if matches!(self.record, Record::Tensor { .. }) {
+            for n in totals.stats.blocks {
+                put_number(body, n);
+            }
+        }
+        body.extend_from_slice(&totals.checksum.to_le_bytes());
+        self.writer.frames.frame(tag::RECORD_END, &mut self.writer.frame)?;
+        let summary = &mut self.writer.summary;
+        summary.raw_bytes += totals.stats.raw_bytes;
+        match self.record {
+            Record::Tensor { .. } => {
+                summary.tensors += 1;
+                summary.tensor_stats.add(&totals.stats);
+            }
+            Record::Opaque => summary.opaque += 1,
+        }
+        self.writer.open = false;
+        Ok(totals)
+    }
+}
+
+/// Appends `raw` deflated, or as it is where that is not smaller.
+fn deflate(state: &mut Compress, raw: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+    let start = out.len();
+    // One byte less than the raw bytes: what does not fit is not worth it.
+    out.reserve_exact(raw.len());
+    state.reset();
+    out.resize(start + raw.len() - 1, 0);
+    let status = state
+        .compress(raw, &mut out[start..], FlushCompress::Finish)
+        .map_err(|e| Error::Io(std::io::Error::other(e)))?;
+    if status == Status::StreamEnd {
+        out.truncate(start + state.total_out() as usize);
+    } else {
+        out.truncate(start);
+        out.extend_from_slice(raw);
+    }
+    Ok(())
+}
