@@ -7,10 +7,12 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod area;
+mod completions;
 mod compress;
 mod cosim;
 mod decompress;
 mod exit;
+mod output;
 mod pdk;
 mod stat;
 
@@ -42,6 +44,8 @@ enum Command {
     Area(area::Args),
     /// List the PDKs found, where they were looked for, and how to get the rest
     Pdk(pdk::Args),
+    /// Print a shell's completion script
+    Completions(completions::Args),
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -63,6 +67,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Cosim(a) => cosim::run(a),
         Command::Area(a) => area::run(a),
         Command::Pdk(a) => pdk::run(a),
+        Command::Completions(a) => completions::run(a),
     };
     exit::code(result)
 }

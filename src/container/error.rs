@@ -9,7 +9,7 @@ use crate::codec::DecodeError;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Reading or writing failed.
-    #[error(transparent)]
+    #[error("cannot read or write")]
     Io(#[from] io::Error),
     /// Other bytes where the magic should be.
     #[error("not a .pz file: expected {} at offset 0, found {}", hex(&MAGIC), hex(found))]

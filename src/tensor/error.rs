@@ -11,7 +11,6 @@ pub struct Error {
     /// The file, as the caller named it.
     pub file: String,
     /// What is wrong.
-    #[source]
     pub kind: ErrorKind,
 }
 
