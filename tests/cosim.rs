@@ -1,7 +1,9 @@
 //! The verilated RTL against the cycle model and the golden codec.
 #![cfg(feature = "cosim")]
 
-use planezip::cosim::{Config, Direction, EncodeJob, Profile, RandomPackets, Report, Rtl, Work, malformed, run};
+use planezip::cosim::{
+    Config, Direction, EncodeJob, Profile, RandomPackets, Report, Rtl, Work, malformed, run,
+};
 use planezip::format::Dtype;
 use planezip::model::BEAT_BYTES;
 use rand::Rng;
@@ -38,7 +40,9 @@ fn random_packets_at_every_width_and_stall_profile() {
 fn malformed_packets_drain_and_the_next_is_clean() {
     for beat in BEAT_BYTES {
         for (seed, stalls) in [(21, Profile::None), (22, Profile::Worst)] {
-            let d = check(beat, stalls, seed, malformed(600, seed)).decompress.unwrap();
+            let d = check(beat, stalls, seed, malformed(600, seed))
+                .decompress
+                .unwrap();
             for verdict in ["ok", "bad header", "truncated", "trailing data"] {
                 assert!(d.verdicts[verdict] > 10, "{verdict}: {:?}", d.verdicts);
             }
@@ -50,7 +54,12 @@ fn malformed_packets_drain_and_the_next_is_clean() {
 #[test]
 fn any_initial_state() {
     for seed in 0..20 {
-        check(32, Profile::Random, seed, RandomPackets::new(60, seed).chain(malformed(10, seed)));
+        check(
+            32,
+            Profile::Random,
+            seed,
+            RandomPackets::new(60, seed).chain(malformed(10, seed)),
+        );
     }
 }
 
@@ -63,7 +72,8 @@ fn all_patterns_of_16_bits() {
         .collect();
     for beat in BEAT_BYTES {
         for dtype in [Dtype::Bf16, Dtype::F16, Dtype::F32] {
-            let work = [&raw, &far].map(|r| Work::Encode(EncodeJob::new("patterns".into(), dtype, r.clone())));
+            let work =
+                [&raw, &far].map(|r| Work::Encode(EncodeJob::new("patterns".into(), dtype, r.clone())));
             check(beat, Profile::Skewed, 5, work);
         }
     }

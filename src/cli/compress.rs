@@ -137,7 +137,11 @@ impl Summary {
             line += &if blocks == 0 {
                 "; nothing saved: too small for a block of 128 bytes".to_owned()
             } else if 2 * b.raw >= blocks {
-                format!("; nothing saved: {} of {} do not compress", b.raw, counted(blocks, "block"))
+                format!(
+                    "; nothing saved: {} of {} do not compress",
+                    b.raw,
+                    counted(blocks, "block")
+                )
             } else {
                 "; nothing saved: the container's own records outweigh the gain".to_owned()
             };
@@ -164,7 +168,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         let (reader, _) = output::open(&args.input)?;
         (Input::from_reader(reader, "-", None, &options)?, None)
     } else {
-        let len = std::fs::metadata(&args.input).ok().filter(|m| m.is_file()).map(|m| m.len());
+        let len = std::fs::metadata(&args.input)
+            .ok()
+            .filter(|m| m.is_file())
+            .map(|m| m.len());
         (Input::open(&args.input, &options)?, len)
     };
     let out = Output::create(&args.output, &args.input)?;
@@ -174,7 +181,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     bar.finish_and_clear();
     let (mut out, summary) = result.map_err(|e| match e {
         CompressError::Input(e) => anyhow::Error::from(e),
-        CompressError::Output(e) => anyhow::Error::from(e).context(format!("cannot write {}", args.output.display())),
+        CompressError::Output(e) => {
+            anyhow::Error::from(e).context(format!("cannot write {}", args.output.display()))
+        }
     })?;
 
     let mut verified = None;
@@ -187,7 +196,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         let bar = output::progress("verifying", len);
         let result = container::verify(pz, original, &mut |n| bar.set_position(n));
         bar.finish_and_clear();
-        verified = Some(result.with_context(|| CheckFailed(format!("{}: no output kept", args.input.display())))?);
+        verified =
+            Some(result.with_context(|| CheckFailed(format!("{}: no output kept", args.input.display())))?);
     }
     out.commit()?;
 
@@ -195,7 +205,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     for note in notes {
         eprintln!("note: {}: {note}", args.input.display());
     }
-    let summary = Summary::new(&args.input, &args.output, input.format(), &summary, verified, notes);
+    let summary = Summary::new(
+        &args.input,
+        &args.output,
+        input.format(),
+        &summary,
+        verified,
+        notes,
+    );
     eprintln!("{}", summary.line());
     if args.json {
         output::print_json(&summary)?;

@@ -62,8 +62,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let summary = loop {
         match reader.next_event().map_err(fail)? {
             Some(Event::Chunk(raw)) => {
-                out.write_all(raw)
-                    .map_err(|e| anyhow::Error::from(e).context(format!("cannot write {}", args.output.display())))?;
+                out.write_all(raw).map_err(|e| {
+                    anyhow::Error::from(e).context(format!("cannot write {}", args.output.display()))
+                })?;
                 bar.set_position(reader.summary().pz_bytes);
             }
             Some(_) => {}
@@ -79,7 +80,14 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         counted(summary.tensors, "tensor"),
     );
     if args.json {
-        output::print_json(&Summary::new(&args.input, &args.output, format, &summary, None, &[]))?;
+        output::print_json(&Summary::new(
+            &args.input,
+            &args.output,
+            format,
+            &summary,
+            None,
+            &[],
+        ))?;
     }
     Ok(())
 }

@@ -47,7 +47,9 @@ fn hint(error: &anyhow::Error) -> Option<String> {
 
 /// Prints an error with its causes and picks the exit code: 1 if a [`CheckFailed`] is in the chain, 2 else.
 pub(crate) fn code(result: anyhow::Result<()>) -> ExitCode {
-    let Err(error) = result else { return ExitCode::SUCCESS };
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
     let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
         cause
             .downcast_ref::<std::io::Error>()

@@ -60,7 +60,9 @@ impl Output {
     pub(crate) fn create(path: &Path, input: &Path) -> anyhow::Result<Self> {
         let target = if is_stdio(path) {
             if io::stdout().is_terminal() {
-                bail!("refusing to write binary data to a terminal: give -o FILE, or send it to a pipe or file");
+                bail!(
+                    "refusing to write binary data to a terminal: give -o FILE, or send it to a pipe or file"
+                );
             }
             Target::Stdout(io::stdout())
         } else {
@@ -126,7 +128,10 @@ impl Output {
 /// Opens a file or standard input for reading; the length if it is known.
 pub(crate) fn open(path: &Path) -> anyhow::Result<(Box<dyn Read + Send>, Option<u64>)> {
     if is_stdio(path) {
-        return Ok((Box::new(BufReader::with_capacity(BUFFER_BYTES, io::stdin())), None));
+        return Ok((
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, io::stdin())),
+            None,
+        ));
     }
     let cannot = || format!("cannot read {}", path.display());
     let file = File::open(path).with_context(cannot)?;
@@ -148,7 +153,10 @@ pub(crate) fn progress(what: &'static str, total: Option<u64>) -> ProgressBar {
             ProgressBar::new(total),
             "{msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec}",
         ),
-        None => (ProgressBar::new_spinner(), "{msg} {spinner} {bytes} {bytes_per_sec}"),
+        None => (
+            ProgressBar::new_spinner(),
+            "{msg} {spinner} {bytes} {bytes_per_sec}",
+        ),
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);

@@ -86,7 +86,15 @@ const MODE_HEADER: [&str; 5] = ["raw", "zv", "bp", "dbp", "zbp"];
 /// Tensors one by one.
 fn tensor_table(tensors: &[TensorReport]) -> Table {
     let mut header = vec![
-        "tensor", "dtype", "shape", "bytes", "stands for", "zeros", "ratio", "ZV", "bound",
+        "tensor",
+        "dtype",
+        "shape",
+        "bytes",
+        "stands for",
+        "zeros",
+        "ratio",
+        "ZV",
+        "bound",
     ];
     header.extend(MODE_HEADER);
     header.push("counted");
@@ -107,7 +115,10 @@ fn tensor_table(tensors: &[TensorReport]) -> Table {
             ratio(t.order0_bound),
         ];
         row.extend(modes(&t.modes));
-        row.push(Cell::new(t.not_counted_because.map_or("yes".into(), |why| format!("no: {why}"))));
+        row.push(Cell::new(
+            t.not_counted_because
+                .map_or("yes".into(), |why| format!("no: {why}")),
+        ));
         table.add_row(row);
     }
     table

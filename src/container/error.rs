@@ -148,7 +148,9 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Error::NotPz { found } if found.starts_with(b"\x89PLZ\n") || found.starts_with(b"\x89PLZ\r\r") => {
+            Error::NotPz { found }
+                if found.starts_with(b"\x89PLZ\n") || found.starts_with(b"\x89PLZ\r\r") =>
+            {
                 Some("its line ends were converted in a text-mode transfer: copy it again as binary")
             }
             Error::NotPz { found } if found.starts_with(b"\xc2\x89PLZ") || found.starts_with(b"\x09PLZ") => {

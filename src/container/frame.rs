@@ -40,7 +40,10 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn bytes(&mut self, n: u64, what: &'static str) -> Result<&'a [u8], Error> {
-        match usize::try_from(n).ok().and_then(|n| self.bytes.split_at_checked(n)) {
+        match usize::try_from(n)
+            .ok()
+            .and_then(|n| self.bytes.split_at_checked(n))
+        {
             Some((head, rest)) => {
                 self.bytes = rest;
                 Ok(head)
@@ -90,7 +93,11 @@ impl<'a> Fields<'a> {
         if self.bytes.is_empty() {
             Ok(())
         } else {
-            Err(self.error("frame body", "its fields alone", format!("{} bytes more", self.bytes.len())))
+            Err(self.error(
+                "frame body",
+                "its fields alone",
+                format!("{} bytes more", self.bytes.len()),
+            ))
         }
     }
 }

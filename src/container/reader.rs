@@ -78,7 +78,9 @@ impl<R: Read> Reader<R> {
                     found: magic.len() as u64,
                 }
             } else {
-                Error::NotPz { found: magic.to_vec() }
+                Error::NotPz {
+                    found: magic.to_vec(),
+                }
             });
         }
         let (offset, _, body) = frames.frame("the file header", &[(tag::HEADER, MAX_SMALL_BODY)])?;
@@ -95,8 +97,18 @@ impl<R: Read> Reader<R> {
                 })
             }
         };
-        version("container", 0, CONTAINER_VERSION, fields.byte("container version")?)?;
-        version("block format", 1, FORMAT_VERSION as u8, fields.byte("block format version")?)?;
+        version(
+            "container",
+            0,
+            CONTAINER_VERSION,
+            fields.byte("container version")?,
+        )?;
+        version(
+            "block format",
+            1,
+            FORMAT_VERSION as u8,
+            fields.byte("block format version")?,
+        )?;
         let code = fields.byte("file format")?;
         let format = format_from_code(code).ok_or_else(|| fields.error("file format", "0, 1 or 2", code))?;
         fields.end()?;
@@ -273,7 +285,10 @@ impl<R: Read> Reader<R> {
             self.summary.opaque += 1;
         }
         self.state = State::Between;
-        Ok(Event::RecordEnd(RecordTotals { stats: found, checksum }))
+        Ok(Event::RecordEnd(RecordTotals {
+            stats: found,
+            checksum,
+        }))
     }
 }
 
@@ -325,7 +340,13 @@ fn tensor(fields: &mut Fields<'_>) -> Result<Record, Error> {
 }
 
 /// Decodes a chunk of blocks to exactly `n` bytes. `offset` is where the chunk's frame starts.
-fn decode(layout: Layout, payload: &[u8], n: u32, offset: u64, raw: &mut Vec<u8>) -> Result<codec::Stats, Error> {
+fn decode(
+    layout: Layout,
+    payload: &[u8],
+    n: u32,
+    offset: u64,
+    raw: &mut Vec<u8>,
+) -> Result<codec::Stats, Error> {
     let n = u64::from(n);
     let length = |found: u64| Error::Field {
         offset,

@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::frame::{FRAME_HEAD, FrameWriter, put_number};
 use super::{
-    CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_RAW, MAX_RECORD_BODY, Record, RecordTotals, Summary, format_code,
-    layout_code, tag,
+    CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_RAW, MAX_RECORD_BODY, Record, RecordTotals, Summary,
+    format_code, layout_code, tag,
 };
 use crate::codec::{self, DecodeError};
 use crate::format::{FORMAT_VERSION, Header, HeaderError, Layout};
@@ -143,7 +143,12 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Stream`] if the stream's headers are malformed, [`Error::StreamLength`] if they do not add up to the
     /// length of `raw`; nothing is written then. Else as [`Writer::tensor`].
-    pub fn tensor_stream(&mut self, meta: &TensorMeta, raw: &[u8], stream: &[u8]) -> Result<RecordTotals, Error> {
+    pub fn tensor_stream(
+        &mut self,
+        meta: &TensorMeta,
+        raw: &[u8],
+        stream: &[u8],
+    ) -> Result<RecordTotals, Error> {
         let layout = meta.dtype.layout();
         let chunks = cut(layout, stream)?;
         let found = chunks.iter().map(|(stats, _)| stats.raw_bytes).sum();
@@ -319,7 +324,9 @@ impl<W: Write> RecordWriter<'_, W> {
             }
         }
         body.extend_from_slice(&totals.checksum.to_le_bytes());
-        self.writer.frames.frame(tag::RECORD_END, &mut self.writer.frame)?;
+        self.writer
+            .frames
+            .frame(tag::RECORD_END, &mut self.writer.frame)?;
         let summary = &mut self.writer.summary;
         summary.raw_bytes += totals.stats.raw_bytes;
         match self.record {

@@ -541,7 +541,7 @@ impl Lane {
         // Progress: quiet cycles count while it is not us who hold the channel up.
         if input || output || self.is_done() {
             self.quiet = 0;
-        } else if !(m.valid && !m_ready) && (s.valid || self.queue.is_empty()) {
+        } else if (m_ready || !m.valid) && (s.valid || self.queue.is_empty()) {
             self.quiet += 1;
             if self.quiet > HANG_CYCLES {
                 return Err(self.problem(
@@ -672,7 +672,7 @@ impl Lane {
             *sum += n;
         }
         let full: u64 = status.blocks.iter().sum();
-        let tail = status.error == Verdict::Ok as u8 && status.raw_bytes % BLOCK_BYTES as u64 != 0;
+        let tail = status.error == Verdict::Ok as u8 && !status.raw_bytes.is_multiple_of(BLOCK_BYTES as u64);
         let blocks = full + u64::from(tail);
         report.blocks += blocks;
         if task.encoded {

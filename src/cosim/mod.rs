@@ -9,7 +9,7 @@
 
 mod blocks;
 mod dut;
-//mod files;
+mod files;
 mod harness;
 mod malformed;
 mod random;
@@ -20,7 +20,7 @@ mod stall;
 mod work;
 
 pub use dut::{Dut, DutError, ModelDut};
-//pub use files::FilePackets;
+pub use files::{FileItem, FilePackets};
 pub use harness::{Config, Direction, Error, Observer, run};
 pub use malformed::malformed;
 pub use random::{RandomPackets, foreign};

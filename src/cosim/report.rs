@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::format::FORMS;
+use crate::format::{FORMS, Form};
 
 /// One of the engine's two channels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,6 +36,7 @@ pub struct ChannelReport {
     /// Blocks in them, tails included.
     pub blocks: u64,
     /// Full blocks by form code: RAW, ZV, BP, DBP, ZBP.
+    #[serde(serialize_with = "by_name")]
     pub blocks_by_form: [u64; FORMS],
     /// Packets by the status's error, of packets that no encoder made.
     pub verdicts: BTreeMap<&'static str, u64>,
@@ -49,6 +50,10 @@ pub struct ChannelReport {
     pub stream_beats: u64,
     /// Raw-side beats per cycle from the first to the last; only without stalls.
     pub raw_beats_per_cycle: Option<f64>,
+}
+
+fn by_name<S: serde::Serializer>(blocks: &[u64; FORMS], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Form::ALL.iter().map(|f| (f.name(), blocks[*f as usize])))
 }
 
 /// Where in the stimulus a failure lies.

@@ -137,7 +137,10 @@ mod tests {
             let f = of(&dtype, &raw);
             assert_eq!((f.elements, f.zeros, f.zero_bits), (4, 2, 1));
         }
-        let raw: Vec<u8> = [0.0_f32, -0.0, 1.0].iter().flat_map(|w| w.to_le_bytes()).collect();
+        let raw: Vec<u8> = [0.0_f32, -0.0, 1.0]
+            .iter()
+            .flat_map(|w| w.to_le_bytes())
+            .collect();
         let f = of(&DType::F32, &raw);
         assert_eq!((f.elements, f.zeros, f.zero_bits), (3, 2, 1));
     }
@@ -158,7 +161,12 @@ mod tests {
         let raw: Vec<u8> = (0..5000_u32)
             .flat_map(|i| (i.wrapping_mul(0x9e37_79b9) >> (i % 31)).to_le_bytes())
             .collect();
-        for dtype in [DType::Bf16, DType::F16, DType::F32, DType::from_safetensors("I64")] {
+        for dtype in [
+            DType::Bf16,
+            DType::F16,
+            DType::F32,
+            DType::from_safetensors("I64"),
+        ] {
             let mut whole = Accumulator::new(&dtype);
             whole.push(&raw);
             assert_eq!(whole.finish(), of(&dtype, &raw));

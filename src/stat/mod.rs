@@ -265,7 +265,9 @@ pub fn collect(request: &Request, progress: &(dyn Fn(u64, u64) + Sync)) -> Resul
             });
         }
     });
-    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let results = results
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
 
     let names = model_names(&files);
     let mut tensors = Vec::new();
@@ -335,8 +337,10 @@ pub fn collect(request: &Request, progress: &(dyn Fn(u64, u64) + Sync)) -> Resul
 fn model_names(files: &[(PathBuf, Option<Sidecar>)]) -> Vec<String> {
     let given = |sidecar: &Option<Sidecar>| sidecar.as_ref().and_then(|s| s.model.clone());
     let stem = |path: &Path| {
-        path.file_stem()
-            .map_or_else(|| path.display().to_string(), |s| s.to_string_lossy().into_owned())
+        path.file_stem().map_or_else(
+            || path.display().to_string(),
+            |s| s.to_string_lossy().into_owned(),
+        )
     };
     let mut uses: HashMap<String, u64> = HashMap::new();
     let mut models = HashSet::new();

@@ -101,7 +101,10 @@ pub struct TensorReport {
 }
 
 impl TensorReport {
-    #[expect(clippy::too_many_arguments, reason = "private constructor called in one place")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "private constructor called in one place"
+    )]
     pub(super) fn new(
         file: &str,
         path: &Path,
@@ -119,7 +122,8 @@ impl TensorReport {
         TensorReport {
             file: file.into(),
             name: if meta.name.is_empty() {
-                path.file_stem().map_or_else(|| file.into(), |s| s.to_string_lossy().into_owned())
+                path.file_stem()
+                    .map_or_else(|| file.into(), |s| s.to_string_lossy().into_owned())
             } else {
                 meta.name.clone()
             },

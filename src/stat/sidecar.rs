@@ -55,7 +55,10 @@ impl Sidecar {
         match serde_json::from_reader::<_, Document>(BufReader::new(file)) {
             Ok(f) if f.model.is_none() && f.tensors.is_none() && f.iterations.is_none() => (
                 None,
-                Some(format!("{}: not used: it names no model and no tensors", json.display())),
+                Some(format!(
+                    "{}: not used: it names no model and no tensors",
+                    json.display()
+                )),
             ),
             Ok(f) => {
                 let iterations = f.iterations.is_some();

@@ -227,13 +227,21 @@ mod tests {
         for (name, _) in DTYPE_NAMES {
             assert!(text.contains(name), "{name} missing in: {text}");
         }
-        assert!(">f4".parse::<DType>().unwrap_err().to_string().contains("big-endian"));
+        assert!(
+            ">f4"
+                .parse::<DType>()
+                .unwrap_err()
+                .to_string()
+                .contains("big-endian")
+        );
     }
 
     #[test]
     fn layouts() {
         let layout = |name| DType::from_safetensors(name).layout();
-        for narrow in ["BF16", "F16", "I8", "U8", "BOOL", "I16", "U16", "F8_E4M3", "F8_E5M2", "F4"] {
+        for narrow in [
+            "BF16", "F16", "I8", "U8", "BOOL", "I16", "U16", "F8_E4M3", "F8_E5M2", "F4",
+        ] {
             assert_eq!(layout(narrow), Layout::W16, "{narrow}");
         }
         for wide in ["F32", "I32", "U32", "I64", "U64", "F64", "NEW_TYPE"] {

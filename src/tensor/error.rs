@@ -83,7 +83,9 @@ pub enum ErrorKind {
         end: u64,
     },
     /// A tensor's byte range does not fit its dtype and shape.
-    #[error("tensor '{name}': dtype {dtype} and shape {shape:?} need {expected} bytes, its data_offsets span {found}")]
+    #[error(
+        "tensor '{name}': dtype {dtype} and shape {shape:?} need {expected} bytes, its data_offsets span {found}"
+    )]
     SizeMismatch {
         /// The tensor.
         name: String,

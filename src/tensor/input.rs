@@ -307,7 +307,10 @@ impl Input {
             return Err(ErrorKind::Header {
                 offset: 6,
                 expected: "version 1.0, 2.0 or 3.0 and a header length".into(),
-                found: self.head[6..].iter().map(|b| format!("{b:02x} ")).collect::<String>(),
+                found: self.head[6..]
+                    .iter()
+                    .map(|b| format!("{b:02x} "))
+                    .collect::<String>(),
             });
         };
         if length > npy::MAX_HEADER_BYTES {
@@ -362,7 +365,9 @@ impl Input {
     pub fn next_segment(&mut self) -> Result<Option<Segment>, Error> {
         let mut scratch = Vec::new();
         while self.read_chunk(&mut scratch, 1 << 16)? > 0 {}
-        let Some(segment) = self.segments.pop_front() else { return Ok(None) };
+        let Some(segment) = self.segments.pop_front() else {
+            return Ok(None);
+        };
         self.left = segment.len;
         let what = match &segment.kind {
             SegmentKind::Opaque => "a part outside the tensors".into(),
@@ -379,7 +384,9 @@ impl Input {
     /// # Errors
     /// [`ErrorKind::Io`], or [`ErrorKind::Truncated`] if the file ends first.
     pub fn read_chunk(&mut self, buf: &mut Vec<u8>, max: usize) -> Result<usize, Error> {
-        let want = self.left.map_or(max, |left| usize::try_from(left).unwrap_or(max).min(max));
+        let want = self
+            .left
+            .map_or(max, |left| usize::try_from(left).unwrap_or(max).min(max));
         buf.resize(want, 0);
         let mut have = 0;
         while have < want {

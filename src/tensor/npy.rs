@@ -50,7 +50,10 @@ fn parse(text: &[u8], offset: u64) -> Result<Header, ErrorKind> {
             _ => {}
         }
         if depth > MAX_NESTING {
-            return Err(error(dict_expected, format!("brackets nested deeper than {MAX_NESTING}")));
+            return Err(error(
+                dict_expected,
+                format!("brackets nested deeper than {MAX_NESTING}"),
+            ));
         }
     }
     // Version 1 and 2 headers are Latin-1 and version 3 ones UTF-8; only field names can tell them apart, and
@@ -95,7 +98,12 @@ fn parse(text: &[u8], offset: u64) -> Result<Header, ErrorKind> {
             .collect::<Option<Vec<u64>>>(),
         _ => None,
     }
-    .ok_or_else(|| error("a tuple of integers from 0 to 2^64 - 1 as shape", shape.to_string()))?;
+    .ok_or_else(|| {
+        error(
+            "a tuple of integers from 0 to 2^64 - 1 as shape",
+            shape.to_string(),
+        )
+    })?;
     Ok(Header {
         descr,
         shape,
@@ -146,7 +154,9 @@ fn kind(descr: &Value, asked: Option<Float>) -> Result<Kind, ErrorKind> {
     let Ok(ty) = text.parse::<TypeStr>() else {
         return match asked {
             Some(asked) => Err(conflict(asked)),
-            None => Ok(Kind::Opaque(format!("has dtype '{text}', whose element size is not known"))),
+            None => Ok(Kind::Opaque(format!(
+                "has dtype '{text}', whose element size is not known"
+            ))),
         };
     };
     if ty.endianness() == Endianness::Big && ty.num_bytes() != Some(1) {

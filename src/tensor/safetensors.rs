@@ -131,14 +131,19 @@ pub(super) fn segments(
         return Err(ErrorKind::Header {
             offset: 8,
             expected: "a JSON object ('{')".into(),
-            found: json.first().map_or("nothing".into(), |b| format!("byte 0x{b:02x}")),
+            found: json
+                .first()
+                .map_or("nothing".into(), |b| format!("byte 0x{b:02x}")),
         });
     }
     let Entries(mut entries) = serde_json::from_slice(json).map_err(|e| {
         let text = e.to_string();
         match text.strip_prefix(DUPLICATE) {
             Some(rest) => ErrorKind::DuplicateName {
-                name: rest.rsplit_once(" at line ").map_or(rest, |(name, _)| name).to_owned(),
+                name: rest
+                    .rsplit_once(" at line ")
+                    .map_or(rest, |(name, _)| name)
+                    .to_owned(),
             },
             None => ErrorKind::Header {
                 offset: 8 + json_offset(json, &e),
@@ -156,8 +161,7 @@ pub(super) fn segments(
     let mut last: Option<String> = None;
     for (name, entry) in entries {
         let (begin, end) = entry.data_offsets;
-        let (Some(begin), Some(end), true) =
-            (data.checked_add(begin), data.checked_add(end), begin <= end)
+        let (Some(begin), Some(end), true) = (data.checked_add(begin), data.checked_add(end), begin <= end)
         else {
             return Err(ErrorKind::Header {
                 offset: data,
@@ -218,7 +222,9 @@ pub(super) fn segments(
         last = Some(name);
     }
     if let Some(rest) = file_len.map(|len| len.saturating_sub(at)).filter(|&n| n > 0) {
-        notes.push(format!("{rest} bytes after the last tensor at offset {at}: kept as they are"));
+        notes.push(format!(
+            "{rest} bytes after the last tensor at offset {at}: kept as they are"
+        ));
     }
     segments.push(Segment {
         kind: SegmentKind::Opaque,
