@@ -41,7 +41,7 @@ impl Accumulator {
             .element_bytes()
             .and_then(|n| usize::try_from(n).ok())
             // An element that can straddle two pieces is looked at byte by byte.
-            .filter(|&n| n > 0 && BLOCK_BYTES % n == 0)
+            .filter(|&n| n > 0 && BLOCK_BYTES.is_multiple_of(n))
             .unwrap_or(1);
         Accumulator {
             layout: dtype.layout(),

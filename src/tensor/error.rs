@@ -11,7 +11,7 @@ pub struct Error {
     /// The file, as the caller named it.
     pub file: String,
     /// What is wrong.
-    pub kind: ErrorKind,
+    pub kind: Box<ErrorKind>,
 }
 
 /// What is wrong with a tensor file. Offsets are in bytes from the start of the file.

@@ -96,7 +96,10 @@ impl Input {
         };
         match open() {
             Ok((file, len)) => Input::from_reader(file, &name, len, options),
-            Err(kind) => Err(Error { file: name, kind }),
+            Err(kind) => Err(Error {
+                file: name,
+                kind: Box::new(kind),
+            }),
         }
     }
 
@@ -132,7 +135,7 @@ impl Input {
     fn error(&self, kind: ErrorKind) -> Error {
         Error {
             file: self.file.clone(),
-            kind,
+            kind: Box::new(kind),
         }
     }
 
