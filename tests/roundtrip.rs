@@ -154,7 +154,7 @@ fn lengths_around_a_chunk() {
         MAX_CHUNK_RAW + 1,
         3 * MAX_CHUNK_RAW + 130,
     ] {
-        let raw: Vec<u8> = (0..n as u64).map(|i| (i * i >> 7) as u8).collect();
+        let raw: Vec<u8> = (0..n as u64).map(|i| ((i * i) >> 7) as u8).collect();
         round_trip(&raw, "x.bin", &options("f32"));
         // As opaque bytes after a tiny array.
         let mut npy = Vec::new();

@@ -8,12 +8,12 @@
 //! use planezip::tensor::{DType, Input, Options};
 //!
 //! let options = Options { dtype: Some(DType::F32), ..Options::default() };
-//! let mut input = Input::from_reader(&[0u8; 1000][..], "zeros.bin", Some(1000), &options)?;
+//! let mut input = Input::from_reader(&[0u8; 4096][..], "zeros.bin", Some(4096), &options)?;
 //! let (pz, summary) = compress(&mut input, Vec::new(), &mut |_| {})?;
-//! assert_eq!(summary.raw_bytes, 1000);
+//! assert_eq!(summary.raw_bytes, 4096);
 //! assert!(pz.len() < 200);
 //! let (raw, _) = decompress(&pz[..], Vec::new(), &mut |_| {})?;
-//! assert_eq!(raw, [0; 1000]);
+//! assert_eq!(raw, [0; 4096]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
