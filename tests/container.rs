@@ -80,8 +80,11 @@ fn npy_file(version: u8, text: &str, data: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Name, dtype, shape and bytes of each tensor; `None` for opaque records.
-fn described(records: &[(Record, RecordTotals)]) -> Vec<Option<(String, String, Vec<u64>, u64)>> {
+/// A tensor's name, dtype, shape and bytes.
+type Described = (String, String, Vec<u64>, u64);
+
+/// Each tensor; `None` for opaque records.
+fn described(records: &[(Record, RecordTotals)]) -> Vec<Option<Described>> {
     records
         .iter()
         .map(|(record, totals)| match record {
