@@ -2,10 +2,10 @@
 #![cfg(feature = "cosim")]
 
 use planezip::cosim::{
-    Config, Direction, EncodeJob, Profile, RandomPackets, Report, Rtl, Work, malformed, run,
+    Config, Direction, Dut, EncodeJob, Profile, RandomPackets, Report, Rtl, Work, malformed, run,
 };
 use planezip::format::Dtype;
-use planezip::model::BEAT_BYTES;
+use planezip::model::{BEAT_BYTES, Inputs, Outputs};
 use rand::Rng;
 
 /// Runs work through the RTL in both directions; fails with the harness's report of what differs.
@@ -126,6 +126,39 @@ fn rates() {
                 let rate = channel.raw_beats_per_cycle.unwrap();
                 assert!(rate >= least, "{beat}: {rate} beats per cycle");
             }
+        }
+    }
+}
+
+/// A reset in the middle of packets leaves nothing of them.
+#[test]
+fn reset_in_the_middle() {
+    for beat in BEAT_BYTES {
+        for cut in [1, 7, 30, 200] {
+            let mut rtl = Rtl::new(beat, 3).unwrap();
+            let mut inputs = Inputs::default();
+            let mut outputs = Outputs::default();
+            let mut rng = planezip::cosim::rng(10, 0);
+            for cycle in 0..cut {
+                for s in [&mut inputs.comp_s, &mut inputs.decomp_s] {
+                    rng.fill(&mut s.data[..]);
+                    s.valid = true;
+                    s.last = cycle % 11 == 10;
+                    s.keep = u64::MAX;
+                }
+                inputs.comp_m_ready = cycle % 3 == 0;
+                inputs.decomp_m_ready = cycle % 5 == 0;
+                rtl.cycle(&inputs, &mut outputs).unwrap();
+            }
+            rtl.reset(1).unwrap();
+            let config = Config {
+                beat_bytes: beat,
+                direction: Direction::Both,
+                stalls: Profile::Random,
+                seed: 1,
+            };
+            let report = run(&mut rtl, &config, &mut RandomPackets::new(50, 1).map(Ok), &mut ()).unwrap();
+            assert_eq!(report.failure, None, "{beat} {cut}");
         }
     }
 }

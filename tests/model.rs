@@ -353,3 +353,98 @@ fn no_bubble_between_packets_of_a_block_or_more() {
         }
     }
 }
+
+/// Cycle of the first output beat, counted from the one in which input beat `n` fires.
+fn latency(run: &Run, n: usize) -> u64 {
+    run.out_cycles[0] - run.in_cycles[n]
+}
+
+#[test]
+fn latencies_are_those_of_the_document() {
+    let mut rng = StdRng::seed_from_u64(8);
+    for (beat, converters) in [(16, 1), (32, 0), (64, 0)] {
+        // A packet that ends with its block, so that the block's bytes leave at once; and noise, of which the first
+        // beat is complete with the slot of the first unit.
+        for bytes in [vec![0; 128], (0..256).map(|_| rng.random()).collect::<Vec<u8>>()] {
+            let beats = 128 / beat;
+            let packet = Packet {
+                layout: Layout::W16,
+                bytes,
+            };
+            let (c, d) = check(beat, std::slice::from_ref(&packet), (0.0, 0.0), 0.0, 0);
+            let zeros = packet.bytes[0] == 0;
+            // Zeros: the slot of the block's last beat commits; N - 1 slots later.
+            let slots = if zeros { 128 / beat.max(32) as u64 - 1 } else { 0 };
+            assert_eq!(latency(&c, beats - 1), 4 + slots + converters, "{beat}");
+            // All of the zeros' stream is in one beat. Slot 0 of RAW takes a byte more than a beat has, and beat 0 waits
+            // for slot 1; their bytes come in time, but for the upsizer, which takes two cycles for each beat.
+            let wait = if !zeros && beat == 16 { 2 } else { 0 };
+            let needed = if zeros { 0 } else { beat.max(32) / beat - 1 };
+            assert_eq!(latency(&d, needed), 5 + converters + wait, "{beat}");
+        }
+    }
+}
+
+/// Masks for which the first beat reaches into unit 1, with every number of pads; and slots that have no bytes.
+#[test]
+fn masked_blocks_with_every_number_of_pads_keep_the_rate() {
+    for beat in BEAT_BYTES {
+        for layout in Layout::ALL {
+            let n = layout.words();
+            let mut rng = StdRng::seed_from_u64(9);
+            let mut bytes = Vec::new();
+            for nz in 1..n {
+                // Dense at the start, at the end, in the middle, spread.
+                for first in [0, n - nz, (n - nz) / 2] {
+                    let word = |i: usize| {
+                        if (first..first + nz).contains(&i) {
+                            0x3f00 + i as u32
+                        } else {
+                            0
+                        }
+                    };
+                    bytes.extend((0..n).flat_map(|i| word(i).to_le_bytes()[..layout.word_bytes()].to_vec()));
+                }
+                let places = rand::seq::index::sample(&mut rng, n, nz).into_vec();
+                let word = |i: usize| if places.contains(&i) { 0x3f00 + i as u32 } else { 0 };
+                bytes.extend((0..n).flat_map(|i| word(i).to_le_bytes()[..layout.word_bytes()].to_vec()));
+            }
+            let (c, d) = check(beat, &[Packet { layout, bytes }], (0.0, 0.0), 0.0, 0);
+            assert!(c.packets[0].1.blocks[4] > 40, "{:?}", c.packets[0].1.blocks);
+            for r in [
+                raw_cycles_per_beat(&c, Side::Compress),
+                raw_cycles_per_beat(&d, Side::Decompress),
+            ] {
+                assert!(r <= 1.0 + 8.0 / c.in_beats as f64, "{beat} {layout:?}: {r}");
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_of_one_beat_follow_each_other_in_every_cycle() {
+    for beat in BEAT_BYTES {
+        let packets: Vec<Packet> = (0..500)
+            .map(|i| Packet {
+                layout: Layout::ALL[i % 2],
+                bytes: vec![i as u8; i % 14],
+            })
+            .collect();
+        let (c, d) = check(beat, &packets, (0.0, 0.0), 0.0, 0);
+        for run in [&c, &d] {
+            assert!(
+                run.cycles < run.in_beats + 20,
+                "{beat}: {} for {}",
+                run.cycles,
+                run.in_beats
+            );
+        }
+    }
+}
+
+#[test]
+fn other_widths_are_refused() {
+    for width in [0, 8, 31, 128] {
+        assert_eq!(Engine::new(width).unwrap_err().found, width);
+    }
+}

@@ -11,6 +11,7 @@ mod blocks;
 mod dut;
 mod files;
 mod harness;
+mod lane;
 mod malformed;
 mod random;
 mod report;

@@ -25,6 +25,14 @@ impl Rtl {
             outputs: planezip_sim::Outputs::default(),
         })
     }
+
+    /// Puts the engine through reset for so many cycles.
+    ///
+    /// # Errors
+    /// [`DutError`] if an assertion fails.
+    pub fn reset(&mut self, cycles: u32) -> Result<(), DutError> {
+        self.engine.reset(cycles).map_err(error)
+    }
 }
 
 fn error(e: planezip_sim::Error) -> DutError {
