@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput};
 use planezip::cosim::{Config, Direction, Dut, EncodeJob, ModelDut, Profile, Work, run};
 use planezip::format::Dtype;
 use planezip::model::{BEAT_BYTES, Engine, Inputs, Outputs};
@@ -89,7 +89,7 @@ fn benches(c: &mut Criterion) {
         group.sample_size(10);
         group.throughput(Throughput::Elements(model_alone(beat, &job.stream, &job.raw)));
         group.bench_function("model", |b| b.iter(|| model_alone(beat, &job.stream, &job.raw)));
-        let mut model = || ModelDut(Engine::new(beat).expect("a width that exists"));
+        let model = || ModelDut(Engine::new(beat).expect("a width that exists"));
         group.throughput(Throughput::Elements(lock_step(&mut model(), beat, &packets)));
         group.bench_function("harness, model under test", |b| {
             b.iter(|| lock_step(&mut model(), beat, &packets));
@@ -106,5 +106,8 @@ fn benches(c: &mut Criterion) {
     }
 }
 
-criterion_group!(all, benches);
-criterion_main!(all);
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    benches(&mut criterion);
+    criterion.final_summary();
+}

@@ -271,7 +271,8 @@ fn a_flipped_pin_is_found_in_its_cycle_and_named() {
 #[test]
 fn bytes_that_differ_from_the_golden_codec_are_found() {
     let good = EncodeJob::new("good".into(), Dtype::Bf16, vec![1, 2, 3, 4, 5]);
-    let cases: [(&str, fn(&mut EncodeJob)); 4] = [
+    type Spoil = fn(&mut EncodeJob);
+    let cases: [(&str, Spoil); 4] = [
         ("comp_m_tdata", |j| *j = with_stream(j, vec![0x85, 1, 2, 3, 4, 6])),
         ("comp_m_tlast", |j| {
             *j = with_stream(j, vec![0x85, 1, 2, 3, 4, 5, 6])
