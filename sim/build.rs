@@ -61,16 +61,13 @@ fn build() -> Result<(), Box<dyn Error>> {
     let loopback = vec![package, sim.join("rtl/planezip_loopback.sv")];
 
     let mut tops = Vec::new();
-    let have_engine = rtl.join("planezip_engine.sv").is_file();
     for beat in BEAT_WIDTHS {
-        if have_engine {
-            tops.push(Top {
-                module: "planezip_engine",
-                prefix: format!("Vengine{beat}"),
-                beat,
-                sources: sources.clone(),
-            });
-        }
+        tops.push(Top {
+            module: "planezip_engine",
+            prefix: format!("Vengine{beat}"),
+            beat,
+            sources: sources.clone(),
+        });
         tops.push(Top {
             module: "planezip_loopback",
             prefix: format!("Vloopback{beat}"),
@@ -172,7 +169,6 @@ fn compile(tool: &Verilator, sim: &Path, models: &Path, tops: &[Top]) -> Result<
             .define("VM_TRACE_FST", "1")
             .define("VM_TRACE_SAIF", "0")
             .define("VM_TRACE_VCD", "0")
-            .define("PLANEZIP_HAVE_ENGINE", if tops.len() == 6 { "1" } else { "0" })
             // cpp/dut.cpp defines these: they throw instead of ending the process.
             .define("VL_USER_FATAL", None)
             .define("VL_USER_FINISH", None)
