@@ -17,7 +17,8 @@ planezip_lane_rotate.sv
 planezip_unit_plan.sv
 planezip_header.sv
 planezip_deplane.sv
-planezip_expand.sv
+planezip_expand_ctl.sv
+planezip_expand_net.sv
 planezip_decomp_status.sv
 planezip_compressor.sv
 planezip_decompressor.sv

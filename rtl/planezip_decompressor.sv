@@ -156,13 +156,17 @@ module planezip_decompressor #(
   logic [LaneW-1:0]             pads;
   assign side = side_q;
   always_comb begin : p_ones
+    logic [LaneW:0] ones [Halves];
     pads = '0;
     for (int s = 0; s < Slots; s++) begin
+      for (int i = 0; i < Halves; i++) ones[i] = (LaneW + 1)'(side[s][i]);
+      for (int n = 1; n < Halves; n *= 2) begin
+        for (int i = 0; i < Halves; i += 2 * n) ones[i] = ones[i] + ones[i+n];
+      end
       side_any[s]  = |side[s];
-      side_ones[s] = '0;
-      for (int i = 0; i < Halves; i++) side_ones[s] = side_ones[s] + (LaneW + 1)'(side[s][i]);
-      pads = pads - side_ones[s][LaneW-1:0];
+      side_ones[s] = ones[0];
     end
+    for (int s = 0; s < Slots; s++) pads = pads - side_ones[s][LaneW-1:0];
   end
 
   logic [Halves-1:0] here, flags;
@@ -231,19 +235,24 @@ module planezip_decompressor #(
     .verbatim_o(unit_verbatim)
   );
 
-  // Position behind the slot. For the header that follows, the exact length of a first unit does not
-  // matter: full blocks have more than one slot.
-  logic [PosW-1:0] pos_slot, pos_fin;
-  assign pos_slot = {1'b0, off_q} + (unit ? {1'b0, unit_len} : '0);
-  assign pos_fin  = {1'b0, off_q} + ((unit && is_block) ? {1'b0, unit_len_full} : '0);
+  // Bytes the run has left, and the position behind the slot. In a final slot the length does not depend on the pads, as
+  // full blocks have more than one slot: what follows a final slot takes the shorter way.
+  logic [PosW-1:0] avail, pos_slot, pos_fin;
+  logic [OffW:0]   need, need_fin;
+  assign avail    = run_bytes - {1'b0, off_q};
+  assign need     = unit ? unit_len : '0;
+  assign need_fin = (unit && is_block) ? unit_len_full : '0;
+  assign pos_slot = {1'b0, off_q} + {1'b0, need};
+  assign pos_fin  = {1'b0, off_q} + {1'b0, need_fin};
 
-  logic enough, more, truncated, trailing, slot_ok, pkt_last;
-  assign enough    = run_bytes >= pos_slot;
-  assign more      = run_bytes > pos_slot;
+  logic enough, exact_fin, more_fin, truncated, trailing, slot_ok, pkt_last;
+  assign enough    = avail >= {1'b0, need};
+  assign exact_fin = avail == {1'b0, need_fin};
+  assign more_fin  = avail > {1'b0, need_fin};
   assign truncated = ended && !enough;
-  assign trailing  = tail_q && fin && more;
-  assign slot_ok   = is_block && enough && !trailing && (!fin || more || ended);
-  assign pkt_last  = is_block && fin && ended && enough && !more;
+  assign trailing  = tail_q && fin && more_fin;
+  assign slot_ok   = is_block && enough && !trailing && (!fin || more_fin || ended);
+  assign pkt_last  = is_block && fin && ended && exact_fin;
 
   logic s1_ready, send_slot, send_null, send_error, drain, send, s0_done;
   assign send_slot  = slot_ok && s1_ready;
@@ -268,7 +277,7 @@ module planezip_decompressor #(
   always_comb begin : p_hdr_avail
     if (!pkt_end) begin
       hdr_ended = ended;
-      hdr_avail = run_bytes - pos_fin;
+      hdr_avail = avail - {1'b0, need_fin};
     end else begin
       // A header fits into one beat: the next run's first entry is enough to know.
       hdr_ended = end_ents[0] ? last[1] : last[2];
@@ -297,6 +306,10 @@ module planezip_decompressor #(
   ) u_hdr_rotate (
     .lanes_i (hdr_window),
     .amount_i(pos_hdr[OffW-1:0]),
+    .amount_ni(~pos_hdr[OffW-1:0]),
+    .keep_i  ('0),
+    .top_i   ('0),
+    .fill_i  (1'b0),
     .lanes_o (hdr_bytes)
   );
 
@@ -367,10 +380,12 @@ module planezip_decompressor #(
   end
 
   // Position: behind the slot or behind the header.
-  logic [PosW-1:0] pos_d;
+  logic [PosW-1:0] pos_past, pos_d;
   logic            pos_stay;  // behind the last byte of a full last entry, which stays
   logic            pos_we;
-  assign pos_d    = (is_block && !fin) ? pos_slot : pos_hdr + PosW'(hdr_ok && !drain ? hdr_len : 4'd0);
+  // The checks of the header's fields come late: they choose between two sums.
+  assign pos_past = pos_hdr + PosW'(hdr_len);
+  assign pos_d    = (is_block && !fin) ? pos_slot : (hdr_ok && !drain) ? pos_past : pos_hdr;
   assign pos_stay = ended && !pkt_end && pos_d[OffW+:2] == run_ents;
   assign pos_we   = send || drain || parse_ok;
   assign freed    = pos_we ? pos_d[OffW+:2] - 2'(pos_stay) : 2'd0;
@@ -417,21 +432,28 @@ module planezip_decompressor #(
     end
   end
 
-  // Compressed bytes of the packet: whole entries freed, and at its end those of the last one.
+  // Compressed bytes of the packet: whole entries, counted a cycle after they were freed, and at its end those of the
+  // last entry. No entry of the next packet is freed in the cycle that ends a packet.
   logic [BeatsW-1:0] comp_q, comp_d;
-  logic              comp_restart_q;
+  logic [1:0]        freed_q, end_full;
   logic [OffW:0]     end_bytes;
   logic              pkt_sent;
   assign end_bytes = end_ents[0] ? bytes[0] : bytes[1];
+  assign end_full  = end_ents - 2'(!end_bytes[OffW]);
   assign pkt_sent  = send && pkt_end;
-  assign comp_d    = (comp_restart_q ? '0 : comp_q) + BeatsW'(freed) - BeatsW'(pkt_end && !drain && !end_bytes[OffW]);
+  assign comp_d    = comp_q + BeatsW'(3'(freed_q) + 3'(pkt_end ? end_full : 2'd0));
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) comp_restart_q <= 1'b1;
-    else if (pos_we) comp_restart_q <= pkt_sent;
-  end
-  always_ff @(posedge clk_i) begin
-    if (pos_we) comp_q <= comp_d;
+    if (!rst_ni) begin
+      comp_q  <= '0;
+      freed_q <= '0;
+    end else if (pkt_sent) begin
+      comp_q  <= '0;
+      freed_q <= '0;
+    end else begin
+      comp_q  <= comp_q + BeatsW'(freed_q);
+      freed_q <= freed;
+    end
   end
 
   // ------------------------------------------------------------------------------------------------
@@ -449,26 +471,23 @@ module planezip_decompressor #(
   );
 
   for (genvar h = 0; h < Quarters; h++) begin : gen_quarter
-    logic [15:0][7:0] turned;
+    // The signs move to lane 15, where the code words' sign bit is.
+    logic all_neg;
+    assign all_neg = plane_form && sign_q == SignNeg && !unit_verbatim[h] && !(wide_q && h % 2 == 0);
+
     planezip_lane_rotate #(
       .Lanes(Beat),
-      .Outs (16)
+      .Outs (16),
+      .Place(1'b1)
     ) u_rotate (
-      .lanes_i (window),
-      .amount_i(unit_turn[h]),
-      .lanes_o (turned)
+      .lanes_i  (window),
+      .amount_i (unit_turn[h]),
+      .amount_ni(~unit_turn[h]),
+      .keep_i   (unit_lanes[h]),
+      .top_i    (unit_sign[h]),
+      .fill_i   (all_neg),
+      .lanes_o  (fetched[16*h+:16])
     );
-
-    // The signs move to lane 15, where the code words' sign bit is.
-    logic       all_neg;
-    logic [7:0] signs;
-    assign all_neg = plane_form && sign_q == SignNeg && !unit_verbatim[h] && !(wide_q && h % 2 == 0);
-    always_comb begin : p_signs
-      signs = {8{all_neg}};
-      for (int i = 7; i < 16; i++) signs |= {8{unit_sign[h][i]}} & turned[i];
-      for (int i = 0; i < 16; i++) fetched[16*h+i] = {8{unit_lanes[h][i]}} & turned[i];
-      fetched[16*h+15] |= signs;
-    end
   end
 
   // ------------------------------------------------------------------------------------------------
@@ -572,13 +591,16 @@ module planezip_decompressor #(
   planezip_deplane #(
     .Beat(Beat)
   ) u_deplane (
-    .bytes_i   (s1_bytes_q),
-    .wide_i    (s1_wide_q),
-    .delta_i   (s1_delta_q),
-    .verbatim_i(s1_verbatim_q),
-    .e_max_i   (s1_e_max_q),
-    .carry_i   (carry),
-    .halves_o  (s1_halves)
+    .bytes_i      (s1_bytes_q),
+    .wide_i       (s1_wide_q),
+    .delta_i      (s1_delta_q),
+    .delta_ni     (~s1_delta_q),
+    .is_narrow_i  (~s1_verbatim_q & {Quarters{!s1_wide_q}}),
+    .is_wide_i    (~s1_verbatim_q & {Quarters{s1_wide_q}}),
+    .is_verbatim_i(s1_verbatim_q),
+    .e_max_i      (s1_e_max_q),
+    .carry_i      (carry),
+    .halves_o     (s1_halves)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -599,25 +621,31 @@ module planezip_decompressor #(
   end
 
   // Lanes below the first one are used up: there the next unit's half-words, in S1, follow.
-  logic [Halves-1:0][15:0] merged, spread, beat;
-  logic [Halves-1:0]       from_s2;
+  logic [Halves-1:0][15:0]       beat;
+  logic [Halves-1:0]             from_s2;
+  logic [LaneW-1:0][Halves-1:0]  crossed;
   assign from_s2 = {Halves{1'b1}} << s2_q.lane;
-  for (genvar l = 0; l < Halves; l++) begin : gen_merge
-    assign merged[l] = from_s2[l] ? s2_halves_q[l] : s1_halves[l];
-  end
 
-  planezip_expand #(
+  planezip_expand_ctl #(
     .Lanes(Halves)
-  ) u_expand (
-    .flags_i(s2_q.flags),
-    .first_i(s2_q.lane),
-    .lanes_i(merged),
-    .lanes_o(spread)
+  ) u_expand_ctl (
+    .flags_i  (s2_q.flags),
+    .first_i  (s2_q.lane),
+    .crossed_o(crossed)
   );
 
-  for (genvar l = 0; l < Halves; l++) begin : gen_beat
-    assign beat[l] = {16{s2_q.flags[l] && s2_go}} & spread[l];
-  end
+  planezip_expand_net #(
+    .Lanes(Halves)
+  ) u_expand_net (
+    .old_i     (s2_halves_q),
+    .new_i     (s1_halves),
+    .is_old_i  (from_s2),
+    .is_old_ni (~from_s2),
+    .crossed_i (crossed),
+    .crossed_ni(~crossed),
+    .keep_i    (s2_q.flags & {Halves{s2_go}}),
+    .lanes_o   (beat)
+  );
 
   // ------------------------------------------------------------------------------------------------
   // Output register: loaded or cleared whenever it is free, so that it is zero while not valid

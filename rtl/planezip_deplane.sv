@@ -7,6 +7,8 @@
 //     the planes below it r, absent ones zero);
 //   - planes of XOR differences: running XOR over the words, from `carry_i` on;
 //   - verbatim.
+//   Selects come one-hot, a complement as a port of its own: what the module boundary hides lets the mapper use
+//   inverting and-or cells, which are smaller than multiplexers.
 // Latency: none (combinational).
 // Parameters: Beat = bytes per beat, 32 or 64.
 
@@ -18,7 +20,11 @@ module planezip_deplane #(
   input  logic [Beat-1:0][7:0]    bytes_i,
   input  logic                    wide_i,      // 32-bit layout
   input  logic                    delta_i,     // planes of XOR differences
-  input  logic [Quarters-1:0]     verbatim_i,  // by quarter of the half-words
+  input  logic                    delta_ni,
+  // Reading of each quarter of the half-words, one-hot: planes of either layout or verbatim.
+  input  logic [Quarters-1:0]     is_narrow_i,
+  input  logic [Quarters-1:0]     is_wide_i,
+  input  logic [Quarters-1:0]     is_verbatim_i,
   input  logic [7:0]              e_max_i,
   input  logic [1:0][15:0]        carry_i,     // word before the first; 16-bit layout: [0] alone
   output logic [Halves-1:0][15:0] halves_o
@@ -79,7 +85,11 @@ module planezip_deplane #(
   end
 
   logic [Quarters-1:0][GroupWords-1:0][15:0] planes;
-  assign planes = delta_i ? summed : coded;
+  for (genvar h = 0; h < Quarters; h++) begin : gen_planes
+    for (genvar j = 0; j < GroupWords; j++) begin : gen_half
+      assign planes[h][j] = ({16{delta_i}} & summed[h][j]) | ({16{delta_ni}} & coded[h][j]);
+    end
+  end
 
   logic [Halves-1:0][15:0] plain;
   assign plain = bytes_i;
@@ -88,8 +98,8 @@ module planezip_deplane #(
     // 32-bit layout: lane 16g + 2j + u is half u of word j of group g.
     localparam int unsigned WideQuarter = 2 * (l / 16) + l % 2;
     localparam int unsigned WidePlace   = (l % 16) / 2;
-    assign halves_o[l] = verbatim_i[l/8] ? plain[l] :
-                         wide_i          ? planes[WideQuarter][WidePlace] : planes[l/8][l%8];
+    assign halves_o[l] = ({16{is_verbatim_i[l/8]}} & plain[l]) | ({16{is_narrow_i[l/8]}} & planes[l/8][l%8]) |
+                         ({16{is_wide_i[l/8]}} & planes[WideQuarter][WidePlace]);
   end
 
 endmodule : planezip_deplane
