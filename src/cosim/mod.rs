@@ -1,6 +1,6 @@
 //! Cosimulation: the RTL engine against the cycle model and the golden codec.
 //!
-//! A [`Dut`] is anything with the engine's pins: the verilated RTL (feature `cosim`, [`Rtl`]), or the model itself
+//! A [`Dut`] is anything with the engine's pins: the verilated RTL (`Rtl`, feature `cosim`), or the model itself
 //! ([`ModelDut`]), which lets the harness be tested without Verilator. [`run`] drives a `Dut` and the model with the
 //! same [`Work`] under a [`Profile`] of stalls and compares every output pin in every cycle; beside that it checks
 //! the AXI4-Stream rules, the bytes against the golden codec, and that both channels keep moving.
