@@ -2,7 +2,7 @@
 #![cfg(feature = "cosim")]
 
 use planezip::cosim::{
-    Config, Direction, Dut, EncodeJob, Profile, RandomPackets, Report, Rtl, Work, malformed, run,
+    Config, DecodeJob, Direction, Dut, EncodeJob, Profile, RandomPackets, Report, Rtl, Work, malformed, run,
 };
 use planezip::format::Dtype;
 use planezip::model::{BEAT_BYTES, Inputs, Outputs};
@@ -159,6 +159,58 @@ fn reset_in_the_middle() {
             };
             let report = run(&mut rtl, &config, &mut RandomPackets::new(50, 1).map(Ok), &mut ()).unwrap();
             assert_eq!(report.failure, None, "{beat} {cut}");
+        }
+    }
+}
+
+/// A stream with a block of each form, cut at every byte, and with every bit flipped on its own; a clean packet after
+/// each.
+#[test]
+fn every_truncation_and_every_bit_flip_of_a_stream() {
+    let mut rng = planezip::cosim::rng(11, 0);
+    for dtype in [Dtype::Bf16, Dtype::F32] {
+        // Noise, zeros, near values, a constant high part with a counter, half of it masked out, and a tail.
+        let float = |i: u32| (1.0 + (i * i % 97) as f32 * 0.37).to_bits();
+        let words: [&dyn Fn(u32) -> u32; 5] = [
+            &|_| 0,
+            &|i| float(i) >> if dtype == Dtype::Bf16 { 16 } else { 0 },
+            &|i| 0x5a5a_0000 | i << 3 & 0x38 | 0x6004,
+            &|i| if i % 3 == 0 { float(i) >> 16 } else { 0 },
+            &|i| if i == 9 { 0x4321 } else { 0 },
+        ];
+        let size = dtype.layout().word_bytes();
+        let mut raw: Vec<u8> = (0..128).map(|_| rng.random()).collect();
+        for word in words {
+            raw.extend((0..128 / size as u32).flat_map(|i| word(i).to_le_bytes()[..size].to_vec()));
+        }
+        raw.extend([1, 2, 3, 4, 5]);
+        let whole = EncodeJob::new("whole".into(), dtype, raw);
+        assert!(
+            whole.stats.blocks.iter().all(|n| *n > 0),
+            "{:?}",
+            whole.stats.blocks
+        );
+        let stream = &whole.stream;
+        let mut work = Vec::new();
+        let mut add = |label: String, bytes: Vec<u8>| {
+            work.push(Work::Decode(DecodeJob::new(label, dtype, bytes)));
+            work.push(Work::Encode(EncodeJob::new(
+                "clean".into(),
+                Dtype::F16,
+                vec![7; 130],
+            )));
+        };
+        for n in 0..stream.len() {
+            add(format!("cut at {n}"), stream[..n].to_vec());
+        }
+        for bit in 0..8 * stream.len() {
+            let mut flipped = stream.to_vec();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            add(format!("bit {bit} flipped"), flipped);
+        }
+        for (beat, stalls) in [(32, Profile::None), (16, Profile::Random), (64, Profile::Skewed)] {
+            let d = check(beat, stalls, 12, work.clone()).decompress.unwrap();
+            assert_eq!(d.packets, work.len() as u64);
         }
     }
 }
