@@ -12,6 +12,7 @@ planezip_planes.sv
 planezip_packer.sv
 planezip_comp_status.sv
 planezip_beat_queue.sv
+planezip_lane_select.sv
 planezip_lane_window.sv
 planezip_lane_rotate.sv
 planezip_unit_plan.sv

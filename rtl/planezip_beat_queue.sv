@@ -25,7 +25,7 @@ module planezip_beat_queue #(
   output logic [3:0]                last_o,
   output logic [3:0][OffW:0]        bytes_o,  // of a last beat; meaningless for others
   output logic [1:0]                head_o,   // oldest entry
-  output logic [2:0]                level_o,  // entries held, 0..4
+  output logic [3:0]                held_o,   // bit i: the queue holds more than i entries
   input  logic [1:0]                free_i    // entries to free, 0..2, at most those held
 );
 
@@ -34,13 +34,13 @@ module planezip_beat_queue #(
   end
 
   logic [1:0] head_q, tail_q;
-  logic [2:0] level_q;
+  logic [3:0] held_q;
   logic       inside_q;  // the next beat is not its packet's first
   logic       layout_q;
 
   logic push, layout;
-  assign s_tready_o = !level_q[2];
-  assign push       = s_tvalid_i && !level_q[2];
+  assign s_tready_o = !held_q[3];
+  assign push       = s_tvalid_i && !held_q[3];
   assign layout     = inside_q ? layout_q : s_layout_i;
 
   // Ones in the contiguous `s_tkeep_i`: a binary search for its end.
@@ -76,15 +76,26 @@ module planezip_beat_queue #(
     assign layout_o[e] = lay_q;
   end
 
+  // `free_i` comes late.
+  logic [3:0] held, held_d;
+  assign held = push ? {held_q[2:0], 1'b1} : held_q;
+  always_comb begin : p_held
+    unique case (free_i)
+      2'd0:    held_d = held;
+      2'd1:    held_d = held >> 1;
+      default: held_d = held >> 2;
+    endcase
+  end
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       head_q   <= '0;
       tail_q   <= '0;
-      level_q  <= '0;
+      held_q   <= '0;
       inside_q <= 1'b0;
     end else begin
       head_q  <= head_q + free_i;
-      level_q <= level_q + 3'(push) - 3'(free_i);
+      held_q  <= held_d;
       if (push) begin
         tail_q   <= tail_q + 2'd1;
         inside_q <= !s_tlast_i;
@@ -97,6 +108,6 @@ module planezip_beat_queue #(
   end
 
   assign head_o  = head_q;
-  assign level_o = level_q;
+  assign held_o = held_q;
 
 endmodule : planezip_beat_queue

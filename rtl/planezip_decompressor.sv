@@ -44,6 +44,8 @@ module planezip_decompressor #(
   localparam int unsigned Slots    = BlockBytes / Beat;
   localparam int unsigned SlotW    = $clog2(Slots);
   localparam int unsigned HdrMax   = 11;
+  localparam int unsigned HdrLanes = 16;  // lanes that hold a header wherever it begins
+  localparam int unsigned HdrSegs  = 4 * Beat / HdrLanes;
   localparam int unsigned BeatsW   = BytesW - OffW;
   localparam int unsigned PosW     = OffW + 2;  // positions up to three entries from the head
 
@@ -61,7 +63,7 @@ module planezip_decompressor #(
   logic [3:0]                ent_wide, ent_last;
   logic [3:0][OffW:0]        ent_bytes;
   logic [1:0]                head;
-  logic [2:0]                level;
+  logic [3:0]                held;
   logic [1:0]                freed;
 
   // Bit 1 of the dtype selects the layout, bit 0 changes nothing here.
@@ -84,7 +86,7 @@ module planezip_decompressor #(
     .last_o    (ent_last),
     .bytes_o   (ent_bytes),
     .head_o    (head),
-    .level_o   (level),
+    .held_o    (held),
     .free_i    (freed)
   );
 
@@ -93,7 +95,7 @@ module planezip_decompressor #(
   logic [2:0][OffW:0] bytes;
   always_comb begin : p_view
     for (int i = 0; i < 3; i++) begin
-      valid[i] = level > 3'(i);
+      valid[i] = held[i];
       last[i]  = valid[i] && ent_last[head+2'(i)];
       bytes[i] = ent_bytes[head+2'(i)];
     end
@@ -116,7 +118,7 @@ module planezip_decompressor #(
       run_bytes = PosW'(2 * Beat) + {1'b0, bytes[2]};
     end else begin
       run_ents  = 2'd3;
-      run_bytes = {level[2] ? 2'd3 : level[1:0], {OffW{1'b0}}};
+      run_bytes = {valid[1], valid[2] || (valid[0] && !valid[1]), {OffW{1'b0}}};
     end
   end
 
@@ -149,24 +151,33 @@ module planezip_decompressor #(
   logic first_slot;
   assign first_slot = slot_q == '0;
 
-  // Half-words per slot of a masked block.
+  // Zero half-words per slot of a masked block. All of a block's are as many as its pads, modulo H.
   logic [Slots-1:0][Halves-1:0] side;
   logic [Slots-1:0]             side_any;
-  logic [Slots-1:0][LaneW:0]    side_ones;
+  logic [Slots-1:0][LaneW:0]    side_zeros;
   logic [LaneW-1:0]             pads;
   assign side = side_q;
-  always_comb begin : p_ones
-    logic [LaneW:0] ones [Halves];
-    pads = '0;
+  always_comb begin : p_zeros
+    logic [LaneW:0] zeros [Halves];
     for (int s = 0; s < Slots; s++) begin
-      for (int i = 0; i < Halves; i++) ones[i] = (LaneW + 1)'(side[s][i]);
+      for (int i = 0; i < Halves; i++) zeros[i] = (LaneW + 1)'(!side[s][i]);
       for (int n = 1; n < Halves; n *= 2) begin
-        for (int i = 0; i < Halves; i += 2 * n) ones[i] = ones[i] + ones[i+n];
+        for (int i = 0; i < Halves; i += 2 * n) zeros[i] = zeros[i] + zeros[i+n];
       end
-      side_any[s]  = |side[s];
-      side_ones[s] = ones[0];
+      side_any[s]   = |side[s];
+      side_zeros[s] = zeros[0];
     end
-    for (int s = 0; s < Slots; s++) pads = pads - side_ones[s][LaneW-1:0];
+  end
+
+  // Two by two.
+  logic [Slots/2-1:0][LaneW-1:0] pair_zeros;
+  for (genvar s = 0; s < Slots; s += 2) begin : gen_pair_zeros
+    assign pair_zeros[s/2] = side_zeros[s][LaneW-1:0] + side_zeros[s+1][LaneW-1:0];
+  end
+  if (Slots == 4) begin : gen_four_slots
+    assign pads = pair_zeros[0] + pair_zeros[Slots/2-1];
+  end else begin : gen_two_slots
+    assign pads = pair_zeros[0];
   end
 
   logic [Halves-1:0] here, flags;
@@ -176,7 +187,8 @@ module planezip_decompressor #(
   assign here      = side[slot_q];
   assign flags     = masked_q ? here : {Halves{!zero_q}};
   assign lane      = !masked_q ? '0 : first_slot ? pads : lane_q;
-  assign lane_next = {1'b0, first_slot ? pads : lane_q} + side_ones[slot_q];
+  // Lane + non-zero half-words: past H if the lane is not below the zero ones.
+  assign lane_next = {1'b1, first_slot ? pads : lane_q} - side_zeros[slot_q];
   assign left      = |(side_any >> slot_q);
 
   logic unit;  // the slot fetches one
@@ -198,15 +210,32 @@ module planezip_decompressor #(
   assign plane_form = !tail_q && (form_q == FormBp || form_q == FormZbp);
   assign flat_form  = !delta_form && !plane_form;
 
-  logic [Quarters-1:0] drop;
+  // Groups of this slot and of the last one that drop their top exponent planelet.
+  logic [Quarters-1:0] drop, drop_fin;
   always_comb begin : p_drop
     for (int h = 0; h < Quarters; h++) begin
-      drop[h] = form_q == FormBp && !tail_q && here[wide_q ? (16 * h) % Halves : 16 * (h / 2) + h % 2] &&
-                !(wide_q && h >= Quarters / 2);
+      drop[h]     = wide_q ? h < Quarters / 2 && here[(16*h)%Halves] : here[16*(h/2)+h%2];
+      drop_fin[h] = wide_q ? h < Quarters / 2 && side[Slots-1][(16*h)%Halves] : side[Slots-1][16*(h/2)+h%2];
+    end
+    if (form_q != FormBp || tail_q) begin
+      drop     = '0;
+      drop_fin = '0;
     end
   end
 
-  logic [OffW:0]                 unit_len, unit_len_full;
+  // Bytes of the unit, if any, that a full block's last slot fetches. From the header alone, and no full block has a single
+  // slot: time for a register.
+  logic [OffW:0] fin_len_q, fin_len_d;
+  always_comb begin : p_fin_len
+    fin_len_d = (OffW + 1)'(planes_q) << (wide_q ? OffW - 5 : OffW - 4);
+    for (int h = 0; h < Quarters; h++) fin_len_d = fin_len_d - (OffW + 1)'(drop_fin[h]);
+    if (flat_form) fin_len_d = (OffW + 1)'(Beat);
+  end
+  always_ff @(posedge clk_i) begin
+    if (is_block) fin_len_q <= fin_len_d;
+  end
+
+  logic [OffW:0]                 unit_len;
   logic [Quarters-1:0][OffW-1:0] unit_turn;
   logic [Quarters-1:0][15:0]     unit_lanes;
   logic [Quarters-1:0][15:7]     unit_sign;
@@ -228,30 +257,29 @@ module planezip_decompressor #(
     .flat_len_i(tail_q ? tail_here : (OffW + 1)'(Beat)),
     .off_i     (off_q[OffW-1:0]),
     .len_o     (unit_len),
-    .len_full_o(unit_len_full),
     .turn_o    (unit_turn),
     .lanes_o   (unit_lanes),
     .sign_o    (unit_sign),
     .verbatim_o(unit_verbatim)
   );
 
-  // Bytes the run has left, and the position behind the slot. In a final slot the length does not depend on the pads, as
-  // full blocks have more than one slot: what follows a final slot takes the shorter way.
-  logic [PosW-1:0] avail, pos_slot, pos_fin;
+  // The position behind the slot. What follows a final slot takes
+  // the shorter way, from its registered length.
+  logic [PosW-1:0] pos_slot, pos_fin;
   logic [OffW:0]   need, need_fin;
-  assign avail    = run_bytes - {1'b0, off_q};
   assign need     = unit ? unit_len : '0;
-  assign need_fin = (unit && is_block) ? unit_len_full : '0;
+  assign need_fin = (unit && is_block) ? (tail_q ? tail_here : fin_len_q) : '0;
   assign pos_slot = {1'b0, off_q} + {1'b0, need};
   assign pos_fin  = {1'b0, off_q} + {1'b0, need_fin};
 
-  logic enough, exact_fin, more_fin, truncated, trailing, slot_ok, pkt_last;
-  assign enough    = avail >= {1'b0, need};
-  assign exact_fin = avail == {1'b0, need_fin};
-  assign more_fin  = avail > {1'b0, need_fin};
+  logic enough, exact_fin, more_fin, truncated, trailing, slot_ok, fin_ok, pkt_last;
+  assign enough    = run_bytes >= pos_slot;
+  assign exact_fin = run_bytes == pos_fin;
+  assign more_fin  = run_bytes > pos_fin;
   assign truncated = ended && !enough;
   assign trailing  = tail_q && fin && more_fin;
-  assign slot_ok   = is_block && enough && !trailing && (!fin || more_fin || ended);
+  assign fin_ok    = is_block && fin && !trailing && (more_fin || (exact_fin && ended));
+  assign slot_ok   = fin_ok || (is_block && !fin && enough);
   assign pkt_last  = is_block && fin && ended && exact_fin;
 
   logic s1_ready, send_slot, send_null, send_error, drain, send, s0_done;
@@ -260,7 +288,7 @@ module planezip_decompressor #(
   assign send_error = is_error && last[0] && s1_ready;
   assign drain      = is_error && valid[0] && !last[0];
   assign send       = send_slot || send_null || send_error;
-  assign s0_done    = (send_slot && fin) || send_null || send_error;
+  assign s0_done    = (fin_ok && s1_ready) || send_null || send_error;
 
   // ------------------------------------------------------------------------------------------------
   // Parse: the header at the position behind this cycle's slot
@@ -277,7 +305,7 @@ module planezip_decompressor #(
   always_comb begin : p_hdr_avail
     if (!pkt_end) begin
       hdr_ended = ended;
-      hdr_avail = avail - {1'b0, need_fin};
+      hdr_avail = run_bytes - pos_fin;
     end else begin
       // A header fits into one beat: the next run's first entry is enough to know.
       hdr_ended = end_ents[0] ? last[1] : last[2];
@@ -286,31 +314,43 @@ module planezip_decompressor #(
     end
   end
 
-  logic [1:0]             hdr_ent;
-  logic [Beat-1:0][7:0]   hdr_window;
-  logic [HdrMax-1:0][7:0] hdr_bytes;
-  assign hdr_ent = head + pos_hdr[OffW+:2];
+  // The position is in the head entry or one of the next two.
+  logic [1:0] hdr_ent;
+  assign hdr_ent = pos_hdr[OffW+1] ? head + 2'd2 : pos_hdr[OffW] ? head + 2'd1 : head;
+
+  logic [HdrLanes-1:0][7:0] hdr_window;
+  logic [HdrMax-1:0][7:0]   hdr_bytes;
+
+  logic [HdrSegs-1:0][HdrLanes-1:0] hdr_sel;
+  planezip_lane_select #(
+    .Lanes(HdrLanes),
+    .Segs (HdrSegs)
+  ) u_hdr_select (
+    .base_i({hdr_ent, pos_hdr[OffW-1:4]}),
+    .off_i (pos_hdr[3:0]),
+    .sel_o (hdr_sel)
+  );
 
   planezip_lane_window #(
-    .Beat(Beat)
+    .Lanes(HdrLanes),
+    .Segs (HdrSegs)
   ) u_hdr_window (
     .data_i (ent_data),
-    .base_i (hdr_ent),
-    .off_i  (pos_hdr[OffW-1:0]),
+    .sel_i  (hdr_sel),
     .lanes_o(hdr_window)
   );
 
   planezip_lane_rotate #(
-    .Lanes(Beat),
+    .Lanes(HdrLanes),
     .Outs (HdrMax)
   ) u_hdr_rotate (
-    .lanes_i (hdr_window),
-    .amount_i(pos_hdr[OffW-1:0]),
-    .amount_ni(~pos_hdr[OffW-1:0]),
-    .keep_i  ('0),
-    .top_i   ('0),
-    .fill_i  (1'b0),
-    .lanes_o (hdr_bytes)
+    .lanes_i  (hdr_window),
+    .amount_i (pos_hdr[3:0]),
+    .amount_ni(~pos_hdr[3:0]),
+    .keep_i   ('0),
+    .top_i    ('0),
+    .fill_i   (1'b0),
+    .lanes_o  (hdr_bytes)
   );
 
   logic        hdr_wide, hdr_form_ok, hdr_fields_ok, hdr_tail, hdr_masked, hdr_zero;
@@ -380,15 +420,28 @@ module planezip_decompressor #(
   end
 
   // Position: behind the slot or behind the header.
-  logic [PosW-1:0] pos_past, pos_d;
-  logic            pos_stay;  // behind the last byte of a full last entry, which stays
-  logic            pos_we;
-  // The checks of the header's fields come late: they choose between two sums.
-  assign pos_past = pos_hdr + PosW'(hdr_len);
-  assign pos_d    = (is_block && !fin) ? pos_slot : (hdr_ok && !drain) ? pos_past : pos_hdr;
-  assign pos_stay = ended && !pkt_end && pos_d[OffW+:2] == run_ents;
-  assign pos_we   = send || drain || parse_ok;
-  assign freed    = pos_we ? pos_d[OffW+:2] - 2'(pos_stay) : 2'd0;
+  logic [PosW-1:0] pos_past;
+  // The checks of the header's fields come late: they choose between finished results.
+  typedef struct packed {
+    logic [1:0]    freed;
+    logic [OffW:0] off;
+  } move_t;
+  function automatic move_t move(logic [PosW-1:0] pos, logic in_run, logic [1:0] ents);
+    // Behind the last byte of a full last entry the entry stays.
+    logic stay;
+    stay = in_run && pos[OffW+:2] == ents;
+    return '{freed: pos[OffW+:2] - 2'(stay), off: {stay, pos[OffW-1:0]}};
+  endfunction
+
+  move_t move_slot, move_hdr, move_past, move_d;
+  logic  pos_we;
+  assign pos_past  = pos_hdr + PosW'(hdr_len);
+  assign move_slot = move(pos_slot, ended, run_ents);
+  assign move_hdr  = move(pos_hdr, ended && !pkt_end, run_ents);
+  assign move_past = move(pos_past, ended && !pkt_end, run_ents);
+  assign move_d    = (is_block && !fin) ? move_slot : (hdr_ok && !drain) ? move_past : move_hdr;
+  assign pos_we    = send || drain || parse_ok;
+  assign freed     = pos_we ? move_d.freed : 2'd0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -396,7 +449,7 @@ module planezip_decompressor #(
       off_q  <= '0;
     end else begin
       kind_q <= kind_d;
-      if (pos_we) off_q <= {pos_stay, pos_d[OffW-1:0]};
+      if (pos_we) off_q <= move_d.off;
     end
   end
 
@@ -461,12 +514,22 @@ module planezip_decompressor #(
   // ------------------------------------------------------------------------------------------------
   logic [Beat-1:0][7:0] window, fetched;
 
+  logic [3:0][Beat-1:0] window_sel;
+  planezip_lane_select #(
+    .Lanes(Beat),
+    .Segs (4)
+  ) u_select (
+    .base_i(head),
+    .off_i (off_q[OffW-1:0]),
+    .sel_o (window_sel)
+  );
+
   planezip_lane_window #(
-    .Beat(Beat)
+    .Lanes(Beat),
+    .Segs (4)
   ) u_window (
     .data_i (ent_data),
-    .base_i (head),
-    .off_i  (off_q[OffW-1:0]),
+    .sel_i  (window_sel),
     .lanes_o(window)
   );
 

@@ -90,7 +90,13 @@ module planezip_header (
 
   logic plane_ok, mask_ok, presence_ok, delta_ok;
   assign plane_ok    = !b1[7] && sign_o != sign_e'(2'd3) && lo_o <= mant;
-  assign mask_ok     = flags != '0;
+  // By byte, not by flag: the mask's place is known later than its bytes.
+  logic [10:1] some;
+  always_comb begin : p_some
+    for (int i = 1; i < 11; i++) some[i] = bytes_i[i] != '0;
+    if (wide_i) mask_ok = zbp ? |some[6:3] : |some[4:1];
+    else        mask_ok = zbp ? |some[10:3] : |some[8:1];
+  end
   assign presence_ok = !(wide_i && bytes_i[3][7:4] != 0) && !(b0[3:0] == 0 && bytes_i[3] != 0);
   assign delta_ok    = b1[6:5] == 0 && hi_o <= (wide_i ? 6'd32 : 6'd16);
   assign fields_ok_o = !((bp || zbp) && !plane_ok) && !(masked_o && !mask_ok) && !(bp && !presence_ok) &&

@@ -1,31 +1,27 @@
-// PlaneZip: the Beat bytes that follow a position in the beat queue, each in the lane it was written to.
+// PlaneZip: the bytes that follow a position in the beat queue, each in the lane it was written to.
 //
-// Function: lane i shows entry `base_i` if i >= `off_i`, else the entry after it. Read from lane
-//   `off_i` on and around, the lanes are consecutive bytes of the stream.
+// Function: takes the queue as a ring of `Segs` segments of `Lanes` bytes; lane i shows segment s if `sel_i[s][i]`
+//   (one-hot, from planezip_lane_select: a module apart, as a mapper that sees how the selects come about makes more of
+//   the array than and-or cells).
 // Latency: none (combinational).
-// Parameters: Beat = bytes per beat, 32 or 64.
+// Parameters: Lanes = bytes per segment; Segs = segments.
 
 module planezip_lane_window #(
-  parameter  int unsigned Beat = 32,
-  localparam int unsigned OffW = $clog2(Beat)
+  parameter int unsigned Lanes = 32,
+  parameter int unsigned Segs  = 4
 ) (
-  input  logic [3:0][Beat-1:0][7:0] data_i,
-  input  logic [1:0]                base_i,
-  input  logic [OffW-1:0]           off_i,
-  output logic [Beat-1:0][7:0]      lanes_o
+  input  logic [Segs-1:0][Lanes-1:0][7:0] data_i,
+  input  logic [Segs-1:0][Lanes-1:0]      sel_i,
+  output logic [Lanes-1:0][7:0]           lanes_o
 );
 
-  logic [Beat-1:0] here;  // lanes that still show the base entry
-  assign here = {Beat{1'b1}} << off_i;
-
-  logic [3:0][Beat-1:0] sel;
-  for (genvar e = 0; e < 4; e++) begin : gen_sel
-    assign sel[e] = (base_i == 2'(e)) ? here : (base_i == 2'(e + 3)) ? ~here : '0;
-  end
-
-  for (genvar i = 0; i < Beat; i++) begin : gen_lane
-    assign lanes_o[i] = ({8{sel[0][i]}} & data_i[0][i]) | ({8{sel[1][i]}} & data_i[1][i]) |
-                        ({8{sel[2][i]}} & data_i[2][i]) | ({8{sel[3][i]}} & data_i[3][i]);
+  always_comb begin : p_lanes
+    for (int i = 0; i < Lanes; i++) begin
+      logic [7:0] lane;
+      lane = '0;
+      for (int s = 0; s < Segs; s++) lane |= {8{sel_i[s][i]}} & data_i[s][i];
+      lanes_o[i] = lane;
+    end
   end
 
 endmodule : planezip_lane_window

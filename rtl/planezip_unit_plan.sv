@@ -26,7 +26,6 @@ module planezip_unit_plan #(
   input  logic [OffW-1:0]               off_i,      // read position
 
   output logic [OffW:0]                 len_o,      // bytes of the unit
-  output logic [OffW:0]                 len_full_o, // the same if it is not the first of a masked block
   output logic [Quarters-1:0][OffW-1:0] turn_o,     // lane p of quarter h is window lane p + turn_o[h]
   output logic [Quarters-1:0][15:0]     lanes_o,    // written lanes
   output logic [Quarters-1:0][15:7]     sign_o,     // lane of the sign planelet (one-hot or none)
@@ -98,18 +97,7 @@ module planezip_unit_plan #(
   logic [OffW:0] f_lo;
   assign f_lo = lead_i ? {1'b0, pads_i, 1'b0} : '0;
 
-  logic [OffW:0] len_lead;
-  assign len_lead = flat_i ? flat_len_i - f_lo : wide_i ? w_start[Quarters/2] : n_start[Quarters];
-  assign len_o    = len_lead;
-
-  // Without pads all groups have the same length, but for dropped planelets.
-  logic [OffW:0] drops;
-  always_comb begin : p_full
-    drops = '0;
-    for (int h = 0; h < Quarters; h++) drops = drops + (OffW + 1)'(drop_i[h]);
-    len_full_o = flat_i ? flat_len_i :
-                 ((OffW + 1)'(len_i) << (wide_i ? OffW - 5 : OffW - 4)) - drops;
-  end
+  assign len_o = flat_i ? flat_len_i - f_lo : wide_i ? w_start[Quarters/2] : n_start[Quarters];
 
   for (genvar p = 0; p < Quarters / 2; p++) begin : gen_pair
     // One run of lanes over the pair, or one for each quarter.
