@@ -203,3 +203,66 @@ pub fn plain_name(module: &str) -> &str {
         _ => m,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::liberty::{Ast, Source};
+    use super::super::table;
+    use super::*;
+
+    fn library() -> Library {
+        let text = "slew_ns = 0.02\n[cells.G]\narea = 1.5\n[cells.G.out]\nY = { function = \"A\" }\n";
+        let source = Source {
+            path: "t".into(),
+            text: table::to_liberty("t", text).unwrap(),
+        };
+        Library::from_ast(&Ast::parse(&source).unwrap(), &source.path).unwrap()
+    }
+
+    fn netlist(text: &str) -> Netlist {
+        serde_json::from_str(text).unwrap()
+    }
+
+    const TWO: &str = r#"{"modules": {
+        "top": {"ports": {}, "cells": {
+            "a": {"type": "sub$top.a", "connections": {}},
+            "b": {"type": "sub$top.a", "connections": {}},
+            "g": {"type": "G", "connections": {}}}},
+        "sub$top.a": {"ports": {}, "cells": {
+            "g": {"type": "G", "connections": {}},
+            "h": {"type": "G", "connections": {}}}}}}"#;
+
+    #[test]
+    fn every_instance_is_a_part() {
+        let parts = netlist(TWO).parts("top", &library()).unwrap();
+        let paths: Vec<_> = parts
+            .iter()
+            .map(|p| (p.path.as_str(), p.module.as_str(), p.area_um2))
+            .collect();
+        assert_eq!(
+            paths,
+            [("top", "top", 1.5), ("top/a", "sub", 3.0), ("top/b", "sub", 3.0)]
+        );
+    }
+
+    #[test]
+    fn nothing_of_unknown_area_is_left_out() {
+        let lib = library();
+        let unmapped = netlist(&TWO.replacen("\"type\": \"G\"", "\"type\": \"$_DFF_P_\"", 1));
+        let e = unmapped.parts("top", &lib).unwrap_err().to_string();
+        assert!(e.contains("$_DFF_P_") && e.contains("top"), "{e}");
+        let mut lib = lib;
+        if let Some(c) = lib.cells.get_mut("G") {
+            c.area_um2 = None;
+        }
+        assert!(matches!(
+            netlist(TWO).parts("top", &lib),
+            Err(NetlistError::NoArea { .. })
+        ));
+        let recursive = netlist(&TWO.replace("\"type\": \"G\"", "\"type\": \"top\""));
+        assert!(matches!(
+            recursive.parts("top", &lib),
+            Err(NetlistError::Recursive(_))
+        ));
+    }
+}

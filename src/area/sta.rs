@@ -590,3 +590,135 @@ fn find(joined: &mut [u32], mut n: u32) -> u32 {
     }
     n
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::liberty::{Ast, Source};
+    use super::super::{pdk, table};
+    use super::*;
+
+    /// Two gates and a flop with round figures: delay = constant + 0.001 per fF.
+    const CELLS: &str = r#"
+slew_ns = 0.02
+[cells.BUF]
+area = 1.0
+in = { A = 2.0 }
+out.Y = { function = "A", max_ff = 50.0, rise = [0.1, 0.001, 0.0], fall = [0.2, 0.001, 0.0] }
+[cells.XOR]
+area = 2.0
+in = { A = 3.0, B = 4.0 }
+out.Y = { function = "A ^ B", max_ff = 50.0, rise = [0.3, 0.001, 0.0], fall = [0.1, 0.001, 0.0] }
+[cells.DFF]
+area = 5.0
+in = { D = 1.0, CK = 1.0 }
+flop = { state = ["IQ", "IQN"], clock = "CK", data = "D", setup_ns = 0.05 }
+out.Q = { function = "IQ", max_ff = 50.0, rise = [0.4, 0.001, 0.0], fall = [0.5, 0.001, 0.0] }
+"#;
+
+    fn setting() -> (Library, Pdk) {
+        let source = Source {
+            path: "t".into(),
+            text: table::to_liberty("t", CELLS).unwrap(),
+        };
+        let lib = Library::from_ast(&Ast::parse(&source).unwrap(), &source.path).unwrap();
+        let mut p = pdk::by_name("nangate45").unwrap().clone();
+        p.driver = "BUF".into();
+        p.load_ff = 10.0;
+        (lib, p)
+    }
+
+    fn cell(kind: &str, pins: &[(&str, u64)]) -> String {
+        let pins: Vec<String> = pins.iter().map(|(p, n)| format!("\"{p}\": [{n}]")).collect();
+        format!(
+            "{{\"type\": \"{kind}\", \"connections\": {{ {} }} }}",
+            pins.join(", ")
+        )
+    }
+
+    fn netlist(modules: &[(&str, &str, &[(&str, String)])]) -> Netlist {
+        let modules: Vec<String> = modules
+            .iter()
+            .map(|(name, ports, cells)| {
+                let cells: Vec<String> = cells.iter().map(|(n, c)| format!("\"{n}\": {c}")).collect();
+                format!(
+                    "\"{name}\": {{ \"ports\": {{ {ports} }}, \"cells\": {{ {} }} }}",
+                    cells.join(", ")
+                )
+            })
+            .collect();
+        serde_json::from_str(&format!("{{ \"modules\": {{ {} }} }}", modules.join(", "))).unwrap()
+    }
+
+    fn port(name: &str, direction: &str, net: u64) -> String {
+        format!("\"{name}\": {{ \"direction\": \"{direction}\", \"bits\": [{net}] }}")
+    }
+
+    #[test]
+    fn a_path_through_two_modules_is_timed_as_one() {
+        let (lib, p) = setting();
+        // Flop -> child (buffer) -> xor -> flop; the child's own path would be far shorter.
+        let n = netlist(&[
+            (
+                "top",
+                &port("clk", "input", 2),
+                &[
+                    ("f1", cell("DFF", &[("CK", 2), ("D", 9), ("Q", 3)])),
+                    ("c", cell("child", &[("i", 3), ("o", 4)])),
+                    ("x", cell("XOR", &[("A", 4), ("B", 9), ("Y", 5)])),
+                    ("f2", cell("DFF", &[("CK", 2), ("D", 5), ("Q", 9)])),
+                ],
+            ),
+            (
+                "child",
+                &[port("i", "input", 7), port("o", "output", 8)].join(", "),
+                &[("b", cell("BUF", &[("A", 7), ("Y", 8)]))],
+            ),
+        ]);
+        let t = analyze(&n, "top", &lib, &p).unwrap();
+        // Falling: 0.5 + 2 fF; buffer falling 0.2 + 3 fF; xor rising 0.3 + 1 fF; setup.
+        approx::assert_relative_eq!(t.worst.ns, 0.502 + 0.203 + 0.301 + 0.05, epsilon = 1e-6);
+        assert_eq!(t.worst.from, "top/f1");
+        assert_eq!(t.worst.to, "top/f2/D");
+        let cells: Vec<_> = t.worst.steps.iter().map(|s| s.cell.as_str()).collect();
+        assert_eq!(cells, ["DFF", "BUF", "XOR"]);
+    }
+
+    #[test]
+    fn ports_have_a_driver_and_a_load() {
+        let (lib, p) = setting();
+        let n = netlist(&[(
+            "top",
+            &[port("a", "input", 2), port("y", "output", 3)].join(", "),
+            &[("b", cell("BUF", &[("A", 2), ("Y", 3)]))],
+        )]);
+        let t = analyze(&n, "top", &lib, &p).unwrap();
+        approx::assert_relative_eq!(t.worst.ns, 0.202 + 0.210, epsilon = 1e-6);
+        assert_eq!(
+            (t.worst.from.as_str(), t.worst.to.as_str()),
+            ("port a[0]", "port y[0]")
+        );
+    }
+
+    #[test]
+    fn loops_are_errors_and_constants_are_no_paths() {
+        let (lib, p) = setting();
+        let n = netlist(&[(
+            "top",
+            &port("a", "input", 2),
+            &[
+                ("x", cell("XOR", &[("A", 2), ("B", 4), ("Y", 3)])),
+                ("b", cell("BUF", &[("A", 3), ("Y", 4)])),
+            ],
+        )]);
+        assert!(matches!(
+            analyze(&n, "top", &lib, &p),
+            Err(TimingError::Loop { cells: 2, .. })
+        ));
+        let n: Netlist = serde_json::from_str(
+            r#"{"modules": {"top": {"ports": {"y": {"direction": "output", "bits": [3]}},
+                "cells": {"b": {"type": "BUF", "connections": {"A": ["0"], "Y": [3]}}}}}}"#,
+        )
+        .unwrap();
+        assert!(matches!(analyze(&n, "top", &lib, &p), Err(TimingError::NoPath)));
+    }
+}

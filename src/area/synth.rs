@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use thiserror::Error;
 
-use super::liberty::{ArcKind, Ast, CellKind, GatePin, LibertyError, Library, Source, write};
+use super::liberty::{ArcKind, Ast, Cell, CellKind, GatePin, LibertyError, Library, Source, write};
 use super::netlist::{Netlist, NetlistError};
 use super::pdk::{Origin, Pdk, PdkError};
 use super::table::{TableError, to_liberty};
@@ -121,6 +121,8 @@ pub struct Prepared {
     pub files: Vec<PathBuf>,
     /// All usable cells.
     pub library: Library,
+    /// Logic cells of the files that the mapper must not take.
+    pub dont_use: Vec<String>,
     /// Liberty texts with the usable cells only.
     texts: Vec<String>,
 }
@@ -137,9 +139,12 @@ impl Prepared {
         };
         let mut library = Library::default();
         let mut texts = Vec::new();
+        let mut dont_use = Vec::new();
         for s in &sources {
             let ast = Ast::parse(s)?;
             let mut lib = Library::from_ast(&ast, &s.path)?;
+            let refused = |(n, c): &(&String, &Cell)| !pdk.usable(n) && c.kind != CellKind::Physical;
+            dont_use.extend(lib.cells.iter().filter(refused).map(|(n, _)| n.clone()));
             lib.cells
                 .retain(|n, c| pdk.usable(n) && c.kind != CellKind::Physical);
             lib.check_areas(&s.path)?;
@@ -168,6 +173,7 @@ impl Prepared {
                 Origin::Full(f) => f.clone(),
             },
             library,
+            dont_use,
             texts,
         })
     }
@@ -379,12 +385,17 @@ pub fn synthesize(
                 .map(str::to_owned)
         });
         let message = abc
+            // The front end names file and line, and only then says that it gives up.
+            .or_else(|| {
+                text.lines()
+                    .find(|l| l.contains(": ERROR: ") || l.contains("error: "))
+                    .map(str::to_owned)
+            })
             .or_else(|| {
                 text.lines()
                     .rev()
                     .find_map(|l| l.find("ERROR: ").map(|i| l[i + 7..].to_owned()))
             })
-            .or_else(|| text.lines().find(|l| l.contains("error: ")).map(str::to_owned))
             .unwrap_or_else(|| format!("{status}"));
         return Err(failed(message));
     }

@@ -82,6 +82,8 @@ struct Run {
     pdk: &'static Pdk,
     origin: Origin,
     beat_bytes: u32,
+    /// Layout data, if the run places and routes.
+    physical: Option<pnr::Physical>,
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
@@ -106,6 +108,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
                         pdk: p,
                         origin: origin.clone(),
                         beat_bytes: b.parse()?,
+                        physical: None,
                     });
                 }
             }
@@ -117,12 +120,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         !runs.is_empty(),
         "none of the PDKs is available: see planezip pdk"
     );
-    anyhow::ensure!(!args.pnr, "--pnr: not there yet");
     let openroad = if args.pnr {
-        for r in &runs {
-            pnr::check(r.pdk, root.as_ref())?;
+        let program = tools::openroad()?;
+        for r in &mut runs {
+            r.physical = Some(pnr::check(r.pdk, root.as_ref())?);
         }
-        Some(tools::openroad()?)
+        Some(program)
     } else {
         None
     };
@@ -156,18 +159,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         );
         bar.set_prefix(format!("{} {} B", r.pdk.name, r.beat_bytes));
         bar.enable_steady_tick(std::time::Duration::from_millis(200));
-        let result = one(
-            r,
-            &args,
-            &rtl,
-            &yosys,
-            openroad.as_deref(),
-            root.as_ref(),
-            &work,
-            &|s| {
-                bar.set_message(s.to_owned());
-            },
-        );
+        let result = one(r, &args, &rtl, &yosys, openroad.as_deref(), &work, &|s| {
+            bar.set_message(s.to_owned());
+        });
         bar.finish_and_clear();
         results.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(result);
     };
@@ -209,7 +203,6 @@ fn one(
     rtl: &Rtl,
     yosys: &Yosys,
     openroad: Option<&Path>,
-    root: Option<&Root>,
     work: &Path,
     progress: &(dyn Fn(&str) + Sync),
 ) -> anyhow::Result<Report> {
@@ -237,9 +230,9 @@ fn one(
             // The run came to an end, and what it made does not hold up.
             e => anyhow::Error::from(CheckFailed(e.to_string())),
         })?;
-    if let Some(openroad) = openroad {
+    if let (Some(openroad), Some(physical)) = (openroad, &r.physical) {
         report.pnr = Some(pnr::run(
-            openroad, r.pdk, root, rtl, &options, &report, &dir, progress,
+            openroad, r.pdk, physical, &prepared, rtl, &report, &dir, progress,
         )?);
     }
     Ok(report)
