@@ -256,7 +256,8 @@ fn a_cell_that_stays_unmapped_is_an_error() {
     std::fs::write(
         dir.path().join("a.sv"),
         "module a #(parameter int unsigned BEAT_BYTES = 1) (input logic x_i, output logic y_o);\n  \
-         logic m;\n  some_macro u_macro (.x_i, .y_o(m));\n  assign y_o = ~m;\nendmodule\n\
+         logic m;\n  some_macro u_macro (.x_i, .y_o(m));\n  assign y_o = ~m;\n\
+         endmodule\n\
          (* blackbox *) module some_macro (input logic x_i, output logic y_o);\nendmodule\n",
     )
     .unwrap();

@@ -83,6 +83,19 @@ pub struct Module {
     pub ports: BTreeMap<String, Port>,
     /// Instances by name.
     pub cells: BTreeMap<String, Instance>,
+    /// What elaboration noted about the module.
+    #[serde(default)]
+    pub attributes: BTreeMap<String, serde_json::Value>,
+}
+
+impl Module {
+    /// Whether only the module's ports are known: what is inside has no known area.
+    #[must_use]
+    pub fn is_black_box(&self) -> bool {
+        ["blackbox", "whitebox"]
+            .iter()
+            .any(|a| self.attributes.contains_key(*a))
+    }
 }
 
 /// A netlist.
@@ -176,7 +189,7 @@ impl Netlist {
                     super::liberty::CellKind::ClockGate => part.clock_gates += 1,
                     _ => {}
                 }
-            } else if self.modules.contains_key(&inst.kind) {
+            } else if self.modules.get(&inst.kind).is_some_and(|m| !m.is_black_box()) {
                 below.push((name, &inst.kind));
             } else {
                 return Err(NetlistError::Unmapped {
