@@ -635,7 +635,10 @@ out.Q = { function = "IQ", max_ff = 50.0, rise = [0.4, 0.001, 0.0], fall = [0.5,
         )
     }
 
-    fn netlist(modules: &[(&str, &str, &[(&str, String)])]) -> Netlist {
+    /// Name, ports and cells of a module.
+    type ModuleText<'a> = (&'a str, &'a str, &'a [(&'a str, String)]);
+
+    fn netlist(modules: &[ModuleText<'_>]) -> Netlist {
         let modules: Vec<String> = modules
             .iter()
             .map(|(name, ports, cells)| {
