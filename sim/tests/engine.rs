@@ -36,7 +36,7 @@ fn compress(engine: &mut Engine, bytes: &[u8]) -> (Vec<u8>, u64) {
 }
 
 fn sample() -> Vec<u8> {
-    (0..1000u32).map(|i| (i * i >> 3) as u8).collect()
+    (0..1000u32).map(|i| ((i * i) >> 3) as u8).collect()
 }
 
 #[test]
