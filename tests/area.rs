@@ -3,6 +3,8 @@
 //! Runs that synthesize need the pinned Yosys (`make setup`) and say so when they skip; runs that compare with full
 //! Liberty files need PLANEZIP_PDK_ROOT.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
@@ -28,7 +30,7 @@ fn yosys(test: &str) -> bool {
     match tools::yosys(&repository().join(".tools")) {
         Ok(_) => true,
         Err(e) => {
-            println!("{test}: SKIPPED, no synthesis tool: {e}");
+            common::skipped(test, &format!("no synthesis tool: {e}"));
             false
         }
     }
@@ -38,7 +40,7 @@ fn yosys(test: &str) -> bool {
 fn full_root(test: &str) -> Option<PathBuf> {
     let root = std::env::var_os(ROOT_VARIABLE).filter(|p| !p.is_empty());
     if root.is_none() {
-        println!("{test}: SKIPPED, {ROOT_VARIABLE} is not set");
+        common::skipped(test, &format!("{ROOT_VARIABLE} is not set"));
     }
     root.map(PathBuf::from)
 }
@@ -458,7 +460,10 @@ mod layout {
     #[test]
     fn without_openroad_the_message_says_what_to_get() {
         if tools::on_path("openroad").is_some() {
-            println!("without_openroad_the_message_says_what_to_get: SKIPPED, there is one on PATH");
+            common::skipped(
+                "without_openroad_the_message_says_what_to_get",
+                "there is one on PATH",
+            );
             return;
         }
         let out = sample(&["--pdk", "nangate45", "--pnr"]).output().unwrap();
@@ -562,7 +567,7 @@ mod layout {
     #[test]
     fn the_flow_is_tcl_that_runs_from_end_to_end() {
         let Some(tclsh) = tools::on_path("tclsh") else {
-            println!("the_flow_is_tcl_that_runs_from_end_to_end: SKIPPED, no tclsh on PATH");
+            common::skipped("the_flow_is_tcl_that_runs_from_end_to_end", "no tclsh on PATH");
             return;
         };
         // Every command of the tool is a stub that notes its name, so that syntax, variables and the order hold.

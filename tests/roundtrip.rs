@@ -1,6 +1,8 @@
 //! Any bytes in, the same bytes out: through the library for thousands of small inputs, and every file of the sample
 //! and of PLANEZIP_CORPUS.
 
+mod common;
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -306,6 +308,6 @@ fn every_corpus_file() {
             println!("{files} corpus files, {bytes} bytes: identical");
             assert!(files > 0);
         }
-        None => println!("SKIPPED: PLANEZIP_CORPUS is not set, corpus files not tried"),
+        None => common::skipped("round trips of the corpus", "PLANEZIP_CORPUS is not set"),
     }
 }

@@ -1,5 +1,7 @@
 //! `planezip stat`: grouping, weights, and the figures it prints.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -318,7 +320,7 @@ fn pz_files() {
 #[test]
 fn corpus_density() {
     let Some(corpus) = std::env::var_os("PLANEZIP_CORPUS") else {
-        println!("SKIPPED: PLANEZIP_CORPUS is not set, corpus ratios not checked");
+        common::skipped("ratios of the corpus", "PLANEZIP_CORPUS is not set");
         return;
     };
     let report = stat(&[&Path::new(&corpus).join("visible")]);
