@@ -9,6 +9,8 @@ planezip_analysis.sv
 planezip_compact.sv
 planezip_slot.sv
 planezip_planes.sv
+planezip_lanes.sv
+planezip_ring.sv
 planezip_packer.sv
 planezip_comp_status.sv
 planezip_beat_queue.sv

@@ -42,9 +42,7 @@ module planezip_packer #(
 );
 
   localparam int unsigned Depth = 4;
-  localparam int unsigned HdrMax = 11;
   localparam int unsigned PosW = $clog2(Beat) + 2;  // positions from the open beat's first byte on
-  localparam int unsigned Win = 2 * Beat + HdrMax;
 
   // ---------------------------------------------------------------------------------------------------------
   // Positions and flow
@@ -90,36 +88,42 @@ module planezip_packer #(
   end
 
   // ---------------------------------------------------------------------------------------------------------
-  // Lane sources
+  // Lane sources. A slot's header and segments are runs of positions, each shorter than a beat: a run's lanes follow
+  // from its ends modulo Beat and from whether it crosses into the next beat.
   // ---------------------------------------------------------------------------------------------------------
-  logic [Beat+HdrMax-1:0]    from_wp;   // positions >= wp
+  function automatic logic [Beat-1:0] lanes_below(input logic [KeepW-1:0] v);
+    for (int c = 0; c < int'(Beat); c++) lanes_below[c] = KeepW'(c) < v;
+  endfunction
+
+  logic [Beat-1:0]           below_wp;
   logic [Beat-1:0]           hdr_even, hdr_odd;
   logic [Segs-1:0][Beat-1:0] seg_sel;
+  logic                      open_even;
+
+  assign open_even = open_q[0] || open_q[2];
 
   always_comb begin : sources
-    logic [Win-1:0] from, next, in_seg;
-    logic [Beat+HdrMax-1:0] hdr_pos;  // positions of header bytes
-    logic [Beat-1:0] hdr_0, hdr_1, taken;
-    from_wp = {(Beat + HdrMax){1'b1}} << wp_q;
-    from = {Win{1'b1}} << (PosW'(wp_q) + PosW'(hdr_len_i));
-    hdr_pos = from_wp & ~from[Beat+HdrMax-1:0];
-    hdr_0 = hdr_pos[Beat-1:0];
-    hdr_1 = Beat'(hdr_pos[Beat+HdrMax-1:Beat]);
-    // Beats behind the open one have the other parity; the third beat never takes header bytes.
-    hdr_even = (open_q[0] || open_q[2]) ? hdr_0 : hdr_1;
-    hdr_odd = (open_q[0] || open_q[2]) ? hdr_1 : hdr_0;
+    logic [PosW-1:0] from, next;
+    logic [Beat-1:0] below_from, below_next, hdr_0, hdr_1, taken;
+    below_wp = lanes_below(wp_q);
+    from = PosW'(wp_q) + PosW'(hdr_len_i);
+    below_from = lanes_below({1'b0, from[KeepW-2:0]});
+    // Header bytes in the open beat and in the next one; a third beat, of the open one's parity, never has any.
+    hdr_0 = ~below_wp & (below_from | {Beat{from[KeepW-1]}});
+    hdr_1 = below_from & {Beat{from[KeepW-1]}};
+    hdr_even = open_even ? hdr_0 : hdr_1;
+    hdr_odd = open_even ? hdr_1 : hdr_0;
     taken = '0;
-    for (int s = 0; s < int'(Segs); s++) begin
-      if (s == int'(Segs) - 1) begin
-        seg_sel[s] = ~taken;
-      end else begin
-        next = {Win{1'b1}} << (PosW'(wp_q) + end_i[s]);
-        in_seg = from & ~next;
-        seg_sel[s] = in_seg[Beat-1:0] | in_seg[2*Beat-1:Beat] | Beat'(in_seg[Win-1:2*Beat]);
-        taken |= seg_sel[s];
-        from = next;
-      end
+    for (int s = 0; s < int'(Segs) - 1; s++) begin
+      next = PosW'(wp_q) + end_i[s];
+      below_next = lanes_below({1'b0, next[KeepW-2:0]});
+      seg_sel[s] = next[PosW-1:KeepW-1] != from[PosW-1:KeepW-1] ? ~below_from | below_next : ~below_from & below_next;
+      taken |= seg_sel[s];
+      from = next;
+      below_from = below_next;
     end
+    // Lanes that no run claims are not written, or with bytes that do not matter.
+    seg_sel[Segs-1] = ~taken;
   end
 
   // ---------------------------------------------------------------------------------------------------------
@@ -128,8 +132,9 @@ module planezip_packer #(
   logic [Segs-1:0][15:0][7:0] seg_rot;
   logic [3:0][7:0]            hdr_a;
   logic [7:0][7:0]            hdr_b;
-  logic [15:0][7:0]           hdr;
-  logic [Beat-1:0][7:0]       pay;
+  logic [15:0]                hdr_a_sel;
+  logic [2:0]                 hdr_b_by;
+  logic [Beat-1:0][7:0]       even, odd;
 
   for (genvar s = 0; s < int'(Segs); s++) begin : gen_seg
     logic [3:0] by;
@@ -139,11 +144,11 @@ module planezip_packer #(
     ) u_rotate (
       .data_i (seg_i[s]),
       .by_i   (by),
+      .by_n_i (~by),
       .data_o (seg_rot[s])
     );
   end
 
-  logic [2:0] hdr_b_by;
   assign hdr_b_by = wp_q[2:0] + {1'b0, hdr_split_i};
 
   planezip_rotate #(
@@ -151,6 +156,7 @@ module planezip_packer #(
   ) u_rotate_hdr_a (
     .data_i ({8'd0, hdr_a_i}),
     .by_i   (wp_q[1:0]),
+    .by_n_i (~wp_q[1:0]),
     .data_o (hdr_a)
   );
 
@@ -159,49 +165,58 @@ module planezip_packer #(
   ) u_rotate_hdr_b (
     .data_i (hdr_b_i),
     .by_i   (hdr_b_by),
+    .by_n_i (~hdr_b_by),
     .data_o (hdr_b)
   );
 
   always_comb begin : header
     for (int l = 0; l < 16; l++) begin
-      logic [3:0] index;
-      index = 4'(l) - wp_q[3:0];
-      hdr[l] = index < {2'd0, hdr_split_i} ? hdr_a[l%4] : hdr_b[l%8];
+      hdr_a_sel[l] = wp_q[3:0] == 4'(l) || (hdr_split_i[1] && wp_q[3:0] == 4'(l - 1)) ||
+                     (hdr_split_i == 2'd3 && wp_q[3:0] == 4'(l - 2));
     end
   end
 
-  always_comb begin : payload
-    for (int c = 0; c < int'(Beat); c++) begin
-      pay[c] = '0;
-      for (int s = 0; s < int'(Segs); s++) pay[c] |= seg_rot[s][c%16] & {8{seg_sel[s][c]}};
-    end
-  end
+  planezip_lanes #(
+    .Beat (Beat)
+  ) u_lanes (
+    .seg_i       (seg_rot),
+    .seg_sel_i   (seg_sel),
+    .hdr_a_i     (hdr_a),
+    .hdr_b_i     (hdr_b),
+    .hdr_a_sel_i (hdr_a_sel),
+    .hdr_b_sel_i (~hdr_a_sel),
+    .hdr_even_i  (hdr_even),
+    .pay_even_i  (~hdr_even),
+    .hdr_odd_i   (hdr_odd),
+    .pay_odd_i   (~hdr_odd),
+    .even_o      (even),
+    .odd_o       (odd)
+  );
 
   // ---------------------------------------------------------------------------------------------------------
   // Ring
   // ---------------------------------------------------------------------------------------------------------
-  logic [Depth-1:0][Beat-1:0][7:0] ring_q;
-  logic [Depth-1:0][Beat-1:0]      we;
-  logic [Beat-1:0][7:0]            even, odd;
+  logic [Depth-1:0][Beat-1:0] we, rd;
+  logic [Beat-1:0]            keep;
 
-  always_comb begin : write
-    for (int c = 0; c < int'(Beat); c++) begin
-      even[c] = hdr_even[c] ? hdr[c%16] : pay[c];
-      odd[c]  = hdr_odd[c] ? hdr[c%16] : pay[c];
-    end
+  always_comb begin : enables
     for (int d = 0; d < int'(Depth); d++) begin
-      we[d] = ({Beat{open_q[d]}} & from_wp[Beat-1:0]) | {Beat{(open_1[d] && over_1) || (open_2[d] && over_2)}};
+      we[d] = ({Beat{open_q[d]}} & ~below_wp) | {Beat{(open_1[d] && over_1) || (open_2[d] && over_2)}};
       we[d] &= {Beat{fire_o}};
+      rd[d] = keep & {Beat{rd_q[d]}};
     end
   end
 
-  always_ff @(posedge clk_i) begin : ring
-    for (int d = 0; d < int'(Depth); d++) begin
-      for (int c = 0; c < int'(Beat); c++) begin
-        if (we[d][c]) ring_q[d][c] <= d % 2 == 0 ? even[c] : odd[c];
-      end
-    end
-  end
+  planezip_ring #(
+    .Beat (Beat)
+  ) u_ring (
+    .clk_i,
+    .we_i   (we),
+    .even_i (even),
+    .odd_i  (odd),
+    .rd_i   (rd),
+    .data_o (m_tdata_o)
+  );
 
   // Packet ends. Up to two are in the ring.
   logic [Depth-1:0]            last_q, last_at;
@@ -223,22 +238,14 @@ module planezip_packer #(
   // ---------------------------------------------------------------------------------------------------------
   // Output
   // ---------------------------------------------------------------------------------------------------------
-  logic [Beat-1:0] keep;
-
   assign m_tvalid_o = com_q != 3'd0;
   assign m_tlast_o = m_tvalid_o && (last_q & rd_q) != '0;
   assign m_tkeep_o = keep;
 
   always_comb begin : read
-    logic [Beat-1:0][7:0] data;
     m_bytes_o = '0;
     for (int d = 0; d < int'(Depth); d++) m_bytes_o |= bytes_q[d] & {KeepW{rd_q[d]}};
-    keep = {Beat{m_tvalid_o}} & ~(m_tlast_o ? {Beat{1'b1}} << m_bytes_o : {Beat{1'b0}});
-    data = '0;
-    for (int d = 0; d < int'(Depth); d++) begin
-      for (int c = 0; c < int'(Beat); c++) data[c] |= ring_q[d][c] & {8{rd_q[d] && keep[c]}};
-    end
-    m_tdata_o = data;
+    keep = {Beat{m_tvalid_o}} & (lanes_below(m_bytes_o) | {Beat{!m_tlast_o}});
   end
 
 endmodule : planezip_packer

@@ -1,8 +1,11 @@
 // PlaneZip: byte rotator.
 //
-// Function    `data_o[(i + by_i) mod Bytes] = data_i[i]`.
+// Function    `data_o[(i + by) mod Bytes] = data_i[i]`. The amount comes with its complement, `by_n_i = ~by_i`.
 // Latency     Combinational.
 // Parameters  Bytes: a power of two, >= 2.
+//
+// Two select lines per stage, made outside: each multiplexer is then one AND-OR-invert cell instead of a MUX2, which
+// costs 40% more in most libraries. A mapper that sees where the complement comes from folds it back.
 
 module planezip_rotate #(
   parameter  int unsigned Bytes = 16,
@@ -10,8 +13,11 @@ module planezip_rotate #(
 ) (
   input  logic [Bytes-1:0][7:0] data_i,
   input  logic [ByW-1:0]        by_i,
+  input  logic [ByW-1:0]        by_n_i,
   output logic [Bytes-1:0][7:0] data_o
 );
+
+  localparam int unsigned Bits = 8 * Bytes;
 
   if (Bytes != 1 << ByW || Bytes < 2) begin : gen_bad_bytes
     $error("planezip_rotate: Bytes must be a power of two");
@@ -20,7 +26,8 @@ module planezip_rotate #(
   always_comb begin : stages
     data_o = data_i;
     for (int k = 0; k < int'(ByW); k++) begin
-      if (by_i[k]) data_o = (data_o << (8 << k)) | (data_o >> (8 * (int'(Bytes) - (1 << k))));
+      data_o = (data_o & {Bits{by_n_i[k]}}) |
+               (((data_o << (8 << k)) | (data_o >> (8 * (int'(Bytes) - (1 << k))))) & {Bits{by_i[k]}});
     end
   end
 
