@@ -6,6 +6,8 @@ planezip_beat_fifo.sv
 planezip_rotate.sv
 planezip_decide.sv
 planezip_analysis.sv
+planezip_exchange.sv
+planezip_merge.sv
 planezip_compact.sv
 planezip_slot.sv
 planezip_planes.sv

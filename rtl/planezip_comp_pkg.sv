@@ -29,7 +29,6 @@ package planezip_comp_pkg;
 
   // S1: what is done to the unit.
   typedef struct packed {
-    logic       w32;
     logic       first_dbp; // the unit holds word 0 of a DBP block
     logic       kept;      // signs are coded
     logic [3:0] sign_pos;  // bit of F that takes the sign where the presence bit is 1

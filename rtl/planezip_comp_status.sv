@@ -71,14 +71,25 @@ module planezip_comp_status
   // Full output beats that have left; a full last beat is the next one.
   assign beats = beats_q + BeatsW'(last_i ? bytes_i[KeepW-1] : 1'b1);
 
+  // One incrementer for the counters by form. When they are cleared, the counted form starts with 1, the others with 0.
+  logic [NumForms-1:0] form_hit;
+  logic [BlocksW-1:0]  form_next;
+
+  always_comb begin : form_count
+    form_next = '0;
+    for (int f = 0; f < int'(NumForms); f++) begin
+      form_hit[f] = count && !b0[7] && b0[6:4] == 3'(f);
+      form_next |= forms_q[f] & {BlocksW{form_hit[f]}};
+    end
+    form_next = (form_next & {BlocksW{!clear}}) + BlocksW'(1);
+  end
+
   always_ff @(posedge clk_i) begin : counters
     if (leave_i || init_q) beats_q <= clear ? '0 : beats;
     if (count || clear) tail_q <= count && b0[7] ? b0[6:0] : '0;
     if (clear || (count && !b0[7])) full_q <= (clear ? '0 : full_q) + BlocksW'(count && !b0[7]);
     for (int f = 0; f < int'(NumForms); f++) begin
-      if (clear || (count && !b0[7] && b0[6:4] == 3'(f))) begin
-        forms_q[f] <= (clear ? '0 : forms_q[f]) + BlocksW'(count && !b0[7] && b0[6:4] == 3'(f));
-      end
+      if (clear || form_hit[f]) forms_q[f] <= {form_next[BlocksW-1:1], form_next[0] && form_hit[f]};
     end
   end
 

@@ -4,20 +4,19 @@
 //             Lanes); those that a unit still lacks wait in the unit register. `unit_o` is the unit under
 //             construction with this beat's half-words in place, complete if `full_o`. Unmasked forms take every
 //             half-word with start 0: the network is then the identity and each beat one unit.
-//             With `dbp_i` each word is replaced by its XOR with the word before it, E inverted (docs below).
+//             With `dbp_i` each word is replaced by its XOR with the word before it, E inverted (see planezip_merge).
 // Latency     Combinational from beat to unit; state changes with `fire_i`.
 // Throughput  One beat per cycle.
 // Parameters  Beat: bytes per beat, 32 or 64.
 //
-// Network: log2(Lanes) stages of exchanges between lanes c and c + 2^k, lowest first. Behind stage k - 1 each block of
-// 2^k lanes holds its half-words at (destination mod 2^k). In stage k the half-words of a right block go to the bit k
-// of their destination, those of the left block to the complement: consecutive destinations never collide. So one
-// number per pair of blocks, the destination of the right block's first half-word, sets all its exchanges.
+// The controls of planezip_exchange: one number per pair of blocks, the destination of the right block's first half-word,
+// sets all its exchanges.
 
 module planezip_compact #(
   parameter  int unsigned Beat  = 32,
   localparam int unsigned Lanes = Beat / 2,
-  localparam int unsigned LaneW = $clog2(Lanes)
+  localparam int unsigned LaneW = $clog2(Lanes),
+  localparam int unsigned Segs  = Lanes / 8
 ) (
   input  logic                   clk_i,
   input  logic                   fire_i,
@@ -65,33 +64,32 @@ module planezip_compact #(
   end
 
   // ---------------------------------------------------------------------------------------------------------
-  // Network
+  // Data path. Unit register: lanes at or above the next start are written before they are used, so they may take
+  // anything.
   // ---------------------------------------------------------------------------------------------------------
   logic [Lanes-1:0][15:0] net;
-
-  always_comb begin : exchanges
-    logic [Lanes-1:0][15:0] cur;
-    net = beat_i;
-    for (int k = 0; k < int'(LaneW); k++) begin
-      cur = net;
-      for (int p = 0; p < int'(Lanes) / 2; p++) begin
-        int lo, hi;
-        lo = ((p >> k) << (k + 1)) + (p & ((1 << k) - 1));
-        hi = lo + (1 << k);
-        net[lo] = swap[k][p] ? cur[hi] : cur[lo];
-        net[hi] = swap[k][p] ? cur[lo] : cur[hi];
-      end
-    end
-  end
-
-  // ---------------------------------------------------------------------------------------------------------
-  // Unit register. Lanes at or above the next start are written before they are used, so they may take anything.
-  // ---------------------------------------------------------------------------------------------------------
   logic [Lanes-1:0][15:0] unit_q;
-  logic [Lanes-1:0]       below;  // lane < start
+  logic [Lanes-1:0]       below;      // lane < start
+  logic [Lanes-1:0]       pad;        // lane < pads
+  logic [Lanes-1:0]       xor_1, xor_2;
 
-  always_comb begin : below_start
-    for (int c = 0; c < int'(Lanes); c++) below[c] = LaneW'(c) < start_i;
+  planezip_exchange #(
+    .Lanes (Lanes)
+  ) u_exchange (
+    .data_i   (beat_i),
+    .swap_i   (swap),
+    .swap_n_i (~swap),
+    .data_o   (net)
+  );
+
+  // A block's first word has no predecessor: it passes unchanged.
+  always_comb begin : lane_selects
+    for (int c = 0; c < int'(Lanes); c++) begin
+      below[c] = LaneW'(c) < start_i;
+      pad[c]   = LaneW'(c) < pads_i;
+      xor_1[c] = dbp_i && !w32_i && !(block_first_i && c == 0);
+      xor_2[c] = dbp_i && w32_i && !(block_first_i && c <= 1);
+    end
   end
 
   always_ff @(posedge clk_i) begin : wait_for_unit
@@ -100,22 +98,18 @@ module planezip_compact #(
     end
   end
 
-  // ---------------------------------------------------------------------------------------------------------
-  // Deltas and merge. In DBP the unit register holds the beat before. E goes on inverted where S1 takes e_max - E with
-  // e_max all ones, so that it restores E's delta. A block's first word has no predecessor: it passes unchanged.
-  // ---------------------------------------------------------------------------------------------------------
-  always_comb begin : merge
-    logic [Lanes+1:0][15:0] word;
-    word = {net, unit_q[Lanes-1], unit_q[Lanes-2]};
-    for (int c = 0; c < int'(Lanes); c++) begin
-      logic [15:0] prev, flip, pad;
-      prev = w32_i ? word[c] : word[c+1];
-      flip = !w32_i || (c % 2 != 0) ? 16'h7F80 : 16'h0000;
-      flip = (prev ^ flip) & {16{dbp_i && !(block_first_i && (c == 0 || (c == 1 && w32_i)))}};
-      pad = {1'b0, e_max_i & {8{!w32_i || c % 2 != 0}}, 7'd0};
-      if (LaneW'(c) < pads_i) unit_o[c] = pad;
-      else unit_o[c] = below[c] ? unit_q[c] : net[c] ^ flip;
-    end
-  end
+  planezip_merge #(
+    .Lanes (Lanes)
+  ) u_merge (
+    .net_i    (net),
+    .wait_i   (unit_q),
+    .net_en_i (~below),
+    .wait_en_i(below & ~pad),
+    .pad_i    (pad & {Segs{w32_i ? 8'hAA : 8'hFF}}),
+    .e_max_i,
+    .xor_1_i  (xor_1),
+    .xor_2_i  (xor_2),
+    .unit_o
+  );
 
 endmodule : planezip_compact

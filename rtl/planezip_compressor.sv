@@ -179,7 +179,8 @@ module planezip_compressor
   // ---------------------------------------------------------------------------------------------------------
   logic [Lanes-1:0][15:0]    s1_unit_q;
   xform_t                    s1_xform_q;
-  logic [Segs-1:0]           s1_verb_q, s1_pres_q;
+  logic                      s1_w32_q;
+  logic [Segs-1:0]           s1_verb_q, s1_narrow_q, s1_wide_q, s1_pres_q;
   logic [Segs-1:0][3:0]      s1_rot_q;
   logic [Segs-1:0][CntW-1:0] s1_end_q;
   logic [3:0]                s1_hdr_len_q;
@@ -194,12 +195,14 @@ module planezip_compressor
   always_ff @(posedge clk_i) begin : s1_data
     if (pop) begin
       s1_unit_q            <= unit;
-      s1_xform_q.w32       <= sum.w32;
       s1_xform_q.first_dbp <= dbp && block_first;
       s1_xform_q.kept      <= sum.kept;
       s1_xform_q.sign_pos  <= dbp ? 4'd8 : sum.b0[3:0];
       s1_xform_q.e_max     <= sum.e_max;
+      s1_w32_q             <= sum.w32;
       s1_verb_q            <= seg_verb;
+      s1_narrow_q          <= ~seg_verb & {Segs{!sum.w32}};
+      s1_wide_q            <= ~seg_verb & {Segs{sum.w32}};
       s1_pres_q            <= seg_pres;
       s1_rot_q             <= seg_rot;
       s1_end_q             <= seg_end;
@@ -215,11 +218,13 @@ module planezip_compressor
   planezip_planes #(
     .Beat (Beat)
   ) u_planes (
-    .unit_i  (s1_unit_q),
-    .xform_i (s1_xform_q),
-    .verb_i  (s1_verb_q),
-    .pres_i  (s1_pres_q),
-    .seg_o   (seg_bytes)
+    .unit_i   (s1_unit_q),
+    .xform_i  (s1_xform_q),
+    .verb_i   (s1_verb_q),
+    .narrow_i (s1_narrow_q),
+    .wide_i   (s1_wide_q),
+    .pres_i   (s1_pres_q),
+    .seg_o    (seg_bytes)
   );
 
   // Header. A full block has two beats or more: while its slot 0 is in S1, sum still describes it. Of a tail only byte
@@ -235,7 +240,7 @@ module planezip_compressor
     for (int i = 0; i < 32; i++) mask_w32[i] = sum.mask[2*i];
     hdr_split = 2'd3;
     hdr_b = sum.mask;
-    if (s1_xform_q.w32) hdr_b[3:0] = mask_w32;
+    if (s1_w32_q) hdr_b[3:0] = mask_w32;
     case (s1_b0_q[6:4])
       FormZv: hdr_split = 2'd1;
       FormBp: hdr_b[0] = sum.pres;

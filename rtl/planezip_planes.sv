@@ -17,8 +17,10 @@ module planezip_planes
 ) (
   input  logic [Lanes-1:0][15:0]     unit_i,
   input  xform_t                     xform_i,
-  input  logic [Segs-1:0]            verb_i,  // segment goes as it is
-  input  logic [Segs-1:0]            pres_i,  // presence bit of the segment's group
+  input  logic [Segs-1:0]            verb_i,    // the segment goes as it is,
+  input  logic [Segs-1:0]            narrow_i,  // as planelets of 16-bit words,
+  input  logic [Segs-1:0]            wide_i,    // or of 32-bit words: one of the three is set
+  input  logic [Segs-1:0]            pres_i,    // presence bit of the segment's group
   output logic [Segs-1:0][15:0][7:0] seg_o
 );
 
@@ -33,31 +35,30 @@ module planezip_planes
     end
   end
 
-  // Code words: W16 in every lane; W32 in the odd lanes the upper half, in the even lanes the lower half.
+  // Sign, E and the upper mantissa bits of a word as F and M. W32's even lanes hold lower halves: they go as they are.
   logic [Lanes-1:0][15:0] code;
 
   always_comb begin : code_words
     for (int c = 0; c < int'(Lanes); c++) begin
       logic [7:0] range;
-      logic [8:0] f;
       range = xform_i.e_max - unit_i[c][14:7];
-      f = {1'b0, range} | (seg_sign_at[c/8] & {9{unit_i[c][15]}});
-      code[c] = {(c % 2 == 0 && xform_i.w32) ? unit_i[c][15:7] : f, unit_i[c][6:0]};
+      code[c] = {{1'b0, range} | (seg_sign_at[c/8] & {9{unit_i[c][15]}}), unit_i[c][6:0]};
     end
   end
 
   always_comb begin : planelets
     for (int s = 0; s < int'(Segs); s++) begin
       for (int p = 0; p < 16; p++) begin
-        logic [7:0] narrow, wide, plane;
+        logic [7:0] narrow, wide;
         for (int j = 0; j < 8; j++) begin
           narrow[j] = code[8*s+j][p];
-          wide[j]   = code[16*(s/2)+2*j+s%2][p];
+          wide[j]   = s % 2 == 0 ? unit_i[16*(s/2)+2*j][p] : code[16*(s/2)+2*j+1][p];
         end
-        plane = xform_i.w32 ? wide : narrow;
         // Word 0's delta is zero; the word itself is still needed for the header.
-        if (s == 0 || (s == 1 && xform_i.w32)) plane[0] = plane[0] && !xform_i.first_dbp;
-        seg_o[s][p] = verb_i[s] ? unit_i[8*s+p/2][8*(p%2)+:8] : plane;
+        if (s == 0) narrow[0] = narrow[0] && !xform_i.first_dbp;
+        if (s <= 1) wide[0] = wide[0] && !xform_i.first_dbp;
+        seg_o[s][p] = (narrow & {8{narrow_i[s]}}) | (wide & {8{wide_i[s]}}) |
+                      (unit_i[8*s+p/2][8*(p%2)+:8] & {8{verb_i[s]}});
       end
     end
   end
