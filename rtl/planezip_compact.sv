@@ -1,7 +1,7 @@
 // PlaneZip: S0 data path of the compressor: compaction of half-words into units, XOR deltas.
 //
 // Function    The half-words of the beat that `take_i` marks go, in order, to the lanes start, start + 1, ... (mod
-//             Lanes); those that a unit still lacks wait in the unit register. `unit_o` is the unit under
+//             Lanes); those that a unit still lacks wait in the unit register. `~unit_n_o` is the unit under
 //             construction with this beat's half-words in place, complete if `full_o`. Unmasked forms take every
 //             half-word with start 0: the network is then the identity and each beat one unit.
 //             With `dbp_i` each word is replaced by its XOR with the word before it, E inverted (see planezip_merge).
@@ -30,7 +30,7 @@ module planezip_compact #(
   input  logic                   block_first_i,  // first beat of its block
   output logic                   full_o,
   output logic [LaneW-1:0]       next_o,         // start of the next beat
-  output logic [Lanes-1:0][15:0] unit_o
+  output logic [Lanes-1:0][15:0] unit_n_o
 );
 
   // ---------------------------------------------------------------------------------------------------------
@@ -108,8 +108,10 @@ module planezip_compact #(
     .pad_i    (pad & {Segs{w32_i ? 8'hAA : 8'hFF}}),
     .e_max_i,
     .xor_1_i  (xor_1),
+    .xor_1_n_i(~xor_1),
     .xor_2_i  (xor_2),
-    .unit_o
+    .xor_2_n_i(~xor_2),
+    .unit_n_o
   );
 
 endmodule : planezip_compact

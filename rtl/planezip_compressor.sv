@@ -100,7 +100,7 @@ module planezip_compressor
   logic                      unit_first_q, unit_first;
   logic                      block_first, block_last, dbp, full;
   logic [Lanes-1:0]          take;
-  logic [Lanes-1:0][15:0]    unit;
+  logic [Lanes-1:0][15:0]    unit_n;
   logic                      s1_valid_q, s1_fire;
 
   assign pop = sum_valid && (!s1_valid_q || s1_fire);
@@ -145,7 +145,7 @@ module planezip_compressor
     .block_first_i (block_first),
     .full_o        (full),
     .next_o        (start_next),
-    .unit_o        (unit)
+    .unit_n_o      (unit_n)
   );
 
   logic [3:0]                hdr_len;
@@ -177,7 +177,7 @@ module planezip_compressor
   // ---------------------------------------------------------------------------------------------------------
   // S1
   // ---------------------------------------------------------------------------------------------------------
-  logic [Lanes-1:0][15:0]    s1_unit_q;
+  logic [Lanes-1:0][15:0]    s1_unit_n_q;  // inverted, as the cells before and behind it like it
   xform_t                    s1_xform_q;
   logic                      s1_w32_q;
   logic [Segs-1:0]           s1_verb_q, s1_narrow_q, s1_wide_q, s1_pres_q;
@@ -194,7 +194,7 @@ module planezip_compressor
 
   always_ff @(posedge clk_i) begin : s1_data
     if (pop) begin
-      s1_unit_q            <= unit;
+      s1_unit_n_q          <= unit_n;
       s1_xform_q.first_dbp <= dbp && block_first;
       s1_xform_q.kept      <= sum.kept;
       s1_xform_q.sign_pos  <= dbp ? 4'd8 : sum.b0[3:0];
@@ -218,7 +218,7 @@ module planezip_compressor
   planezip_planes #(
     .Beat (Beat)
   ) u_planes (
-    .unit_i   (s1_unit_q),
+    .unit_n_i (s1_unit_n_q),
     .xform_i  (s1_xform_q),
     .verb_i   (s1_verb_q),
     .narrow_i (s1_narrow_q),
@@ -246,7 +246,7 @@ module planezip_compressor
       FormBp: hdr_b[0] = sum.pres;
       FormDbp: begin
         hdr_split = 2'd2;
-        hdr_b[3:0] = s1_unit_q[1:0];
+        hdr_b[3:0] = ~s1_unit_n_q[1:0];
       end
       default: ;
     endcase

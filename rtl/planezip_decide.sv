@@ -158,19 +158,17 @@ module planezip_decide
     end
   end
 
-  // The smallest; all comparisons prefer the left side.
-  logic       zv_wins, dbp_wins, planes_win, zbp_wins, dbp_ok;
-  logic [7:0] best_left, best_mid, best;
+  // The smallest, by comparisons side by side; each prefers the lower form code.
+  logic       zv_wins, dbp_ok, dbp_wins, planes_win, zbp_wins;
+  logic [7:0] len_left;  // RAW or ZV
   form_e      form;
 
   assign dbp_ok = !dbp_p[5];
   assign zv_wins = len_zv < 8'd129;
-  assign best_left = all_zero ? 8'd1 : zv_wins ? len_zv : 8'd129;
+  assign len_left = all_zero ? 8'd1 : zv_wins ? len_zv : 8'd129;
   assign dbp_wins = dbp_ok && len_dbp < len_bp;
-  assign best_mid = dbp_wins ? len_dbp : len_bp;
-  assign planes_win = best_mid < best_left;
-  assign best = planes_win ? best_mid : best_left;
-  assign zbp_wins = !all_zero && len_zbp < best;
+  assign planes_win = len_bp < len_left || (dbp_ok && len_dbp < len_left);
+  assign zbp_wins = !all_zero && len_zbp < len_left && len_zbp < len_bp && (!dbp_ok || len_zbp < len_dbp);
 
   always_comb begin : select_form
     if (zbp_wins) form = FormZbp;

@@ -35,8 +35,10 @@ module planezip_lanes #(
     for (int c = 0; c < int'(Beat); c++) begin
       pay[c] = '0;
       for (int s = 0; s < int'(Segs); s++) pay[c] |= seg_i[s][c%16] & {8{seg_sel_i[s][c]}};
-      even_o[c] = (hdr[c%16] & {8{hdr_even_i[c]}}) | (pay[c] & {8{pay_even_i[c]}});
-      odd_o[c]  = (hdr[c%16] & {8{hdr_odd_i[c]}}) | (pay[c] & {8{pay_odd_i[c]}});
+      // Each select's complement serves as the other's: `hdr` and `pay` come inverted out of their cells, and so the
+      // OR-AND-invert that follows needs no inverters.
+      even_o[c] = (hdr[c%16] & ~{8{pay_even_i[c]}}) | (pay[c] & ~{8{hdr_even_i[c]}});
+      odd_o[c]  = (hdr[c%16] & ~{8{pay_odd_i[c]}}) | (pay[c] & ~{8{hdr_odd_i[c]}});
     end
   end
 

@@ -20,22 +20,26 @@ module planezip_merge #(
   input  logic [Lanes-1:0]       pad_i,      // the lane takes e_max at E's place
   input  logic [7:0]             e_max_i,
   input  logic [Lanes-1:0]       xor_1_i,
+  input  logic [Lanes-1:0]       xor_1_n_i,  // complements
   input  logic [Lanes-1:0]       xor_2_i,
-  output logic [Lanes-1:0][15:0] unit_o
+  input  logic [Lanes-1:0]       xor_2_n_i,
+  output logic [Lanes-1:0][15:0] unit_n_o
 );
-
-  localparam logic [15:0] Exp = 16'h7F80;
 
   always_comb begin : merge
     logic [Lanes+1:0][15:0] word;
     word = {net_i, wait_i[Lanes-1], wait_i[Lanes-2]};
     for (int c = 0; c < int'(Lanes); c++) begin
       logic [15:0] flip;
-      // In W32 the even lanes hold mantissa alone.
-      flip = ((word[c+1] ^ Exp) & {16{xor_1_i[c]}}) |
-             ((word[c] ^ (c % 2 != 0 ? Exp : 16'h0)) & {16{xor_2_i[c]}});
-      unit_o[c] = ((net_i[c] ^ flip) & {16{net_en_i[c]}}) | (wait_i[c] & {16{wait_en_i[c]}}) |
-                  ({1'b0, e_max_i, 7'd0} & {16{pad_i[c]}});
+      logic [7:0]  flip_e;
+      flip = (word[c+1] & {16{xor_1_i[c]}}) | (word[c] & {16{xor_2_i[c]}});
+      // For E. In W32 the even lanes hold mantissa alone.
+      flip_e = ~(word[c+1][14:7] | {8{xor_1_n_i[c]}});
+      if (c % 2 != 0) flip_e |= ~(word[c][14:7] | {8{xor_2_n_i[c]}});
+      else flip_e |= word[c][14:7] & {8{xor_2_i[c]}};
+      flip[14:7] = flip_e;
+      unit_n_o[c] = ~(((net_i[c] ^ flip) & {16{net_en_i[c]}}) | (wait_i[c] & {16{wait_en_i[c]}}) |
+                      ({1'b0, e_max_i, 7'd0} & {16{pad_i[c]}}));
     end
   end
 

@@ -15,7 +15,7 @@ module planezip_planes
   localparam int unsigned Lanes = Beat / 2,
   localparam int unsigned Segs  = Beat / 16
 ) (
-  input  logic [Lanes-1:0][15:0]     unit_i,
+  input  logic [Lanes-1:0][15:0]     unit_n_i,  // inverted
   input  xform_t                     xform_i,
   input  logic [Segs-1:0]            verb_i,    // the segment goes as it is,
   input  logic [Segs-1:0]            narrow_i,  // as planelets of 16-bit words,
@@ -23,6 +23,9 @@ module planezip_planes
   input  logic [Segs-1:0]            pres_i,    // presence bit of the segment's group
   output logic [Segs-1:0][15:0][7:0] seg_o
 );
+
+  logic [Lanes-1:0][15:0] unit;
+  assign unit = ~unit_n_i;
 
   // Place of the sign in F, per segment.
   logic [8:0]           sign_at;
@@ -41,8 +44,8 @@ module planezip_planes
   always_comb begin : code_words
     for (int c = 0; c < int'(Lanes); c++) begin
       logic [7:0] range;
-      range = xform_i.e_max - unit_i[c][14:7];
-      code[c] = {{1'b0, range} | (seg_sign_at[c/8] & {9{unit_i[c][15]}}), unit_i[c][6:0]};
+      range = xform_i.e_max - unit[c][14:7];
+      code[c] = {{1'b0, range} | (seg_sign_at[c/8] & {9{unit[c][15]}}), unit[c][6:0]};
     end
   end
 
@@ -52,13 +55,13 @@ module planezip_planes
         logic [7:0] narrow, wide;
         for (int j = 0; j < 8; j++) begin
           narrow[j] = code[8*s+j][p];
-          wide[j]   = s % 2 == 0 ? unit_i[16*(s/2)+2*j][p] : code[16*(s/2)+2*j+1][p];
+          wide[j]   = s % 2 == 0 ? unit[16*(s/2)+2*j][p] : code[16*(s/2)+2*j+1][p];
         end
         // Word 0's delta is zero; the word itself is still needed for the header.
         if (s == 0) narrow[0] = narrow[0] && !xform_i.first_dbp;
         if (s <= 1) wide[0] = wide[0] && !xform_i.first_dbp;
         seg_o[s][p] = (narrow & {8{narrow_i[s]}}) | (wide & {8{wide_i[s]}}) |
-                      (unit_i[8*s+p/2][8*(p%2)+:8] & {8{verb_i[s]}});
+                      (unit[8*s+p/2][8*(p%2)+:8] & {8{verb_i[s]}});
       end
     end
   end
