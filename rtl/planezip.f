@@ -7,6 +7,7 @@ planezip_rotate.sv
 planezip_decide.sv
 planezip_analysis.sv
 planezip_exchange.sv
+planezip_delta.sv
 planezip_merge.sv
 planezip_compact.sv
 planezip_slot.sv

@@ -69,7 +69,7 @@ module planezip_comp_status
   end
 
   // Full output beats that have left; a full last beat is the next one.
-  assign beats = beats_q + BeatsW'(last_i ? bytes_i[KeepW-1] : 1'b1);
+  assign beats = beats_q + BeatsW'(!last_i || bytes_i[KeepW-1]);
 
   // One incrementer for the counters by form. When they are cleared, the counted form starts with 1, the others with 0.
   logic [NumForms-1:0] form_hit;

@@ -4,7 +4,7 @@
 //             Lanes); those that a unit still lacks wait in the unit register. `~unit_n_o` is the unit under
 //             construction with this beat's half-words in place, complete if `full_o`. Unmasked forms take every
 //             half-word with start 0: the network is then the identity and each beat one unit.
-//             With `dbp_i` each word is replaced by its XOR with the word before it, E inverted (see planezip_merge).
+//             With `dbp_i` each word is replaced by its XOR with the word before it, E inverted (see planezip_delta).
 // Latency     Combinational from beat to unit; state changes with `fire_i`.
 // Throughput  One beat per cycle.
 // Parameters  Beat: bytes per beat, 32 or 64.
@@ -65,9 +65,9 @@ module planezip_compact #(
 
   // ---------------------------------------------------------------------------------------------------------
   // Data path. Unit register: lanes at or above the next start are written before they are used, so they may take
-  // anything.
+  // anything. In DBP, where nothing waits, it holds the beat before.
   // ---------------------------------------------------------------------------------------------------------
-  logic [Lanes-1:0][15:0] net;
+  logic [Lanes-1:0][15:0] net, delta;
   logic [Lanes-1:0][15:0] unit_q;
   logic [Lanes-1:0]       below;      // lane < start
   logic [Lanes-1:0]       pad;        // lane < pads
@@ -98,19 +98,27 @@ module planezip_compact #(
     end
   end
 
+  planezip_delta #(
+    .Lanes (Lanes)
+  ) u_delta (
+    .data_i    (net),
+    .before_i  (unit_q[Lanes-1:Lanes-2]),
+    .xor_1_i   (xor_1),
+    .xor_1_n_i (~xor_1),
+    .xor_2_i   (xor_2),
+    .xor_2_n_i (~xor_2),
+    .data_o    (delta)
+  );
+
   planezip_merge #(
     .Lanes (Lanes)
   ) u_merge (
-    .net_i    (net),
-    .wait_i   (unit_q),
-    .net_en_i (~below),
-    .wait_en_i(below & ~pad),
-    .pad_i    (pad & {Segs{w32_i ? 8'hAA : 8'hFF}}),
+    .net_i     (delta),
+    .wait_i    (unit_q),
+    .net_en_i  (~below),
+    .wait_en_i (below & ~pad),
+    .pad_i     (pad & {Segs{w32_i ? 8'hAA : 8'hFF}}),
     .e_max_i,
-    .xor_1_i  (xor_1),
-    .xor_1_n_i(~xor_1),
-    .xor_2_i  (xor_2),
-    .xor_2_n_i(~xor_2),
     .unit_n_o
   );
 

@@ -88,7 +88,7 @@ module planezip_slot
         hi = last[4:0];
       end
       rot_o[s] = pos[3:0] - lo[3:0];
-      if (payload && !(all_pad && !verb_o[s])) pos = pos + CntW'(hi - lo);
+      if (payload && !(all_pad && !verb_o[s])) pos = pos + CntW'(hi) - CntW'(lo);
       end_o[s] = pos;
     end
   end
