@@ -488,13 +488,16 @@ module planezip_decompressor #(
   // Compressed bytes of the packet: whole entries, counted a cycle after they were freed, and at its end those of the
   // last entry. No entry of the next packet is freed in the cycle that ends a packet.
   logic [BeatsW-1:0] comp_q, comp_d;
-  logic [1:0]        freed_q, end_full;
+  logic [1:0]        freed_q, end_full, end_count;
+  logic [2:0]        counted;
   logic [OffW:0]     end_bytes;
   logic              pkt_sent;
   assign end_bytes = end_ents[0] ? bytes[0] : bytes[1];
   assign end_full  = end_ents - 2'(!end_bytes[OffW]);
   assign pkt_sent  = send && pkt_end;
-  assign comp_d    = comp_q + BeatsW'(3'(freed_q) + 3'(pkt_end ? end_full : 2'd0));
+  assign end_count = pkt_end ? end_full : 2'd0;
+  assign counted   = {1'b0, freed_q} + {1'b0, end_count};
+  assign comp_d    = comp_q + BeatsW'(counted);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -3,7 +3,7 @@
 //! The build script verilates `rtl/planezip_engine.sv` for 16, 32 and 64 bytes per beat. An [`Engine`] is one
 //! instance; several can live in one process, on any threads. Each call of [`Engine::cycle`] is one clock cycle:
 //!
-//! ```no_run
+//! ```
 //! use planezip_sim::{Engine, Inputs, Outputs};
 //!
 //! let mut engine = Engine::new(32, 1)?;
