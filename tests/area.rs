@@ -373,6 +373,25 @@ fn rtl_that_is_missing_or_wrong_is_named() {
     let text = String::from_utf8_lossy(&out.stderr);
     assert_eq!(out.status.code(), Some(2), "{text}");
     assert!(text.contains("a.sv"), "{text}");
+    let out = planezip()
+        .args(["area", "--pdk", "nangate45", "--top", "no_such_top"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{text}");
+    assert!(text.contains("no_such_top"), "{text}");
+}
+
+#[test]
+fn a_clock_period_out_of_range_is_refused_before_any_work() {
+    for period in ["0", "-1", "nan", "1e9"] {
+        let out = sample(&["--pdk", "nangate45", &format!("--clock-ns={period}")])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{text}");
+        assert!(text.contains("0.001 to 1000"), "{text}");
+    }
 }
 
 #[test]

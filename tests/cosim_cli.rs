@@ -28,6 +28,7 @@ fn bad_usage_is_exit_code_2() {
             &["--random", "1", "--emit", "x.pz", "--direction", "decompress"],
             "--emit",
         ),
+        (&["x.npy", "--blocks", "0"], "--blocks"),
         (&["--random", "1", "--beat-bytes", "8"], "8"),
         (&["--random", "1", "--stalls", "some"], "some"),
         (&["-"], ""),

@@ -385,16 +385,11 @@ pub fn synthesize(
                 .map(str::to_owned)
         });
         let message = abc
-            // The front end names file and line, and only then says that it gives up.
+            // The first error: the front end names file and line there, and says only later that it gives up.
             .or_else(|| {
                 text.lines()
-                    .find(|l| l.contains(": ERROR: ") || l.contains("error: "))
-                    .map(str::to_owned)
-            })
-            .or_else(|| {
-                text.lines()
-                    .rev()
-                    .find_map(|l| l.find("ERROR: ").map(|i| l[i + 7..].to_owned()))
+                    .find(|l| l.contains("ERROR: ") || l.contains("error: "))
+                    .map(|l| l.strip_prefix("ERROR: ").unwrap_or(l).to_owned())
             })
             .unwrap_or_else(|| format!("{status}"));
         return Err(failed(message));

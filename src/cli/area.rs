@@ -88,9 +88,10 @@ struct Run {
 
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     if let Some(c) = args.clock_ns {
+        // ABC takes the period as a whole number of picoseconds.
         anyhow::ensure!(
-            c.is_finite() && c > 0.0,
-            "--clock-ns {c}: a period above 0 is needed"
+            (0.001..=1000.0).contains(&c),
+            "--clock-ns {c}: a period from 0.001 to 1000 is needed"
         );
     }
     // Everything that can be refused is refused before any work.

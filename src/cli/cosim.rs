@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "both", value_parser = PossibleValuesParser::new(["compress", "decompress", "both"]))]
     direction: String,
     /// Take no more than so many 128-byte blocks from the files
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     blocks: Option<u64>,
     /// How senders and receivers stall
     #[arg(long, default_value = "none", value_parser = PossibleValuesParser::new(Profile::ALL.map(Profile::name)))]
