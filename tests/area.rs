@@ -173,8 +173,9 @@ fn embedded_tables_agree_with_full_liberty_within_3_percent() {
     if !yosys(test) {
         return;
     }
+    let pdks = "nangate45,sky130hd,asap7";
     let engine = synth::Rtl::from_list(&repository().join("rtl/planezip.f"), "planezip_engine").is_ok();
-    let run = |pdks: &str, recipe: Option<&str>, root: Option<&Path>| {
+    let run = |root: Option<&Path>| {
         let mut c = if engine {
             let mut c = planezip();
             c.args(["area", "--pdk", pdks]);
@@ -182,32 +183,26 @@ fn embedded_tables_agree_with_full_liberty_within_3_percent() {
         } else {
             sample(&["--pdk", pdks])
         };
-        if let Some(r) = recipe {
-            c.args(["--recipe", r]);
-        }
         if let Some(r) = root {
             c.env(ROOT_VARIABLE, r);
         }
         reports(&mut c)
     };
-    // The whole flow on one; one recipe, which takes a third of the time, on the others.
-    for (pdks, recipe, count) in [("nangate45", None, 1), ("sky130hd,asap7", Some("area"), 2)] {
-        let (embedded, full) = (run(pdks, recipe, None), run(pdks, recipe, Some(&root)));
-        assert_eq!((embedded.len(), full.len()), (count, count));
-        for (e, f) in embedded.iter().zip(&full) {
-            assert_eq!(e["liberty"], "embedded");
-            assert_eq!(f["liberty"], "full");
-            assert_eq!(e["pdk"], f["pdk"]);
-            let (a, b) = (number(e, "cell_area_mm2"), number(f, "cell_area_mm2"));
-            println!(
-                "{}: embedded {a:.5} mm2, full {b:.5} mm2, {:+.2}%; critical path {:.3} and {:.3} ns",
-                e["pdk"],
-                100.0 * (a / b - 1.0),
-                number(e, "critical_path_ns"),
-                number(f, "critical_path_ns")
-            );
-            assert!((a / b - 1.0).abs() <= 0.03, "{}: {a} and {b}", e["pdk"]);
-        }
+    let (embedded, full) = (run(None), run(Some(&root)));
+    assert_eq!(embedded.len(), 3);
+    for (e, f) in embedded.iter().zip(&full) {
+        assert_eq!(e["liberty"], "embedded");
+        assert_eq!(f["liberty"], "full");
+        assert_eq!(e["pdk"], f["pdk"]);
+        let (a, b) = (number(e, "cell_area_mm2"), number(f, "cell_area_mm2"));
+        println!(
+            "{}: embedded {a:.5} mm2, full {b:.5} mm2, {:+.2}%; critical path {:.3} and {:.3} ns",
+            e["pdk"],
+            100.0 * (a / b - 1.0),
+            number(e, "critical_path_ns"),
+            number(f, "critical_path_ns")
+        );
+        assert!((a / b - 1.0).abs() <= 0.03, "{}: {a} and {b}", e["pdk"]);
     }
 }
 
@@ -226,45 +221,6 @@ fn embedded_tables_are_what_the_fit_makes() {
             p.name
         );
     }
-}
-
-#[test]
-fn recipes_are_chosen_for_throughput_per_area() {
-    if !yosys("recipes_are_chosen_for_throughput_per_area") {
-        return;
-    }
-    let cost = |r: &Value| number(r, "cell_area_mm2") * number(r, "period_ns");
-    let chosen = &reports(&mut sample(&["--pdk", "nangate45", "--clock-ns", "0.5"]))[0];
-    for name in ["area", "balanced", "speed"] {
-        let r = &reports(&mut sample(&[
-            "--pdk",
-            "nangate45",
-            "--clock-ns",
-            "0.5",
-            "--recipe",
-            name,
-        ]))[0];
-        assert!(
-            r["modules"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .all(|m| m["recipe"] == name)
-        );
-        assert!(
-            cost(chosen) <= cost(r) * 1.000_001,
-            "{name}: {} and {}",
-            cost(chosen),
-            cost(r)
-        );
-    }
-    let used: std::collections::BTreeSet<_> = chosen["modules"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|m| m["recipe"].to_string())
-        .collect();
-    assert!(used.len() > 1, "at this clock the modules differ: {used:?}");
 }
 
 #[test]

@@ -7,12 +7,10 @@
 //! | [`table`] | our own small cell tables, to and from Liberty |
 //! | [`tools`] | finding Yosys and OpenROAD |
 //! | [`synth`] | running Yosys |
-//! | [`choose`] | which mapping recipe each module gets |
 //! | [`netlist`], [`sta`] | areas and timing of what it made |
 //! | [`report`] | the figures |
 //! | [`pnr`] | place and route with OpenROAD |
 
-pub mod choose;
 pub mod function;
 pub mod liberty;
 pub mod netlist;

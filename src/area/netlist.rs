@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 use thiserror::Error;
 
 use super::liberty::Library;
@@ -100,64 +98,11 @@ impl Module {
     }
 }
 
-/// A netlist. Modules are shared, so that netlists that differ in some modules cost little.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(from = "Owned")]
+/// A netlist.
+#[derive(Debug, Clone, Deserialize)]
 pub struct Netlist {
     /// Modules by name.
-    pub modules: BTreeMap<String, Arc<Module>>,
-}
-
-#[derive(Deserialize)]
-struct Owned {
-    modules: BTreeMap<String, Module>,
-}
-
-impl From<Owned> for Netlist {
-    fn from(o: Owned) -> Self {
-        Self {
-            modules: o.modules.into_iter().map(|(n, m)| (n, Arc::new(m))).collect(),
-        }
-    }
-}
-
-/// A netlist file with its modules' text, from which others can be put together.
-#[derive(Debug, serde::Serialize, Deserialize)]
-pub struct NetlistText {
-    /// The program that wrote it.
-    pub creator: String,
-    /// Each module's own JSON.
-    pub modules: BTreeMap<String, Box<RawValue>>,
-}
-
-impl NetlistText {
-    /// Reads a file.
-    pub fn read(path: &Path) -> Result<Self, NetlistError> {
-        serde_json::from_str(&text(path)?).map_err(|source| NetlistError::Json {
-            path: path.display().to_string(),
-            source,
-        })
-    }
-
-    /// The modules' meaning.
-    pub fn parse(&self, path: &Path) -> Result<Netlist, NetlistError> {
-        let mut out = Netlist::default();
-        for (name, m) in &self.modules {
-            let m = serde_json::from_str(m.get()).map_err(|source| NetlistError::Json {
-                path: path.display().to_string(),
-                source,
-            })?;
-            out.modules.insert(name.clone(), Arc::new(m));
-        }
-        Ok(out)
-    }
-}
-
-fn text(path: &Path) -> Result<String, NetlistError> {
-    std::fs::read_to_string(path).map_err(|e| NetlistError::Json {
-        path: path.display().to_string(),
-        source: serde_json::Error::io(e),
-    })
+    pub modules: BTreeMap<String, Module>,
 }
 
 /// One module instance of the design and the library cells directly in it.
@@ -167,8 +112,6 @@ pub struct Part {
     pub path: String,
     /// Module name without what elaboration appended.
     pub module: String,
-    /// Module name in the netlist.
-    pub netlist_module: String,
     /// Number of library cells.
     pub cells: usize,
     /// Of these, flops.
@@ -182,6 +125,16 @@ pub struct Part {
 }
 
 impl Netlist {
+    /// Reads a netlist.
+    pub fn read(path: &Path) -> Result<Self, NetlistError> {
+        let wrap = |source| NetlistError::Json {
+            path: path.display().to_string(),
+            source,
+        };
+        let text = std::fs::read(path).map_err(|e| wrap(serde_json::Error::io(e)))?;
+        serde_json::from_slice(&text).map_err(wrap)
+    }
+
     /// Every module instance below `top`, parents first, with the cells that are its own.
     ///
     /// Fails on any cell that is not in the library or has no area: nothing is left out of a total.
@@ -210,7 +163,6 @@ impl Netlist {
         let mut part = Part {
             path: path.clone(),
             module: plain_name(module).to_owned(),
-            netlist_module: module.to_owned(),
             cells: 0,
             flops: 0,
             clock_gates: 0,

@@ -60,8 +60,6 @@ pub struct ModuleRow {
     pub module: String,
     /// Instance path.
     pub path: String,
-    /// The recipe it was mapped by (`area/yosys/recipes.toml`).
-    pub recipe: Option<String>,
     /// Library cells directly in it.
     pub cells: usize,
     /// Flops directly in it.
@@ -121,8 +119,6 @@ pub struct Report {
     pub period_ns: f64,
     /// Raw bytes per second per direction at that period, in 10^9.
     pub gb_per_s: f64,
-    /// `gb_per_s` over the cell area.
-    pub gb_per_s_per_mm2: f64,
     /// The published engine area, mm2.
     pub published_mm2: f64,
     /// `cell_area_mm2` over it.
@@ -197,7 +193,6 @@ pub fn report(
         critical_path_ns: timing.worst.ns,
         period_ns,
         gb_per_s: f64::from(beat_bytes) / period_ns,
-        gb_per_s_per_mm2: f64::from(beat_bytes) / period_ns / (total * 1e-6),
         published_mm2: PUBLISHED_MM2,
         ratio_to_published: total * 1e-6 / PUBLISHED_MM2,
         modules: parts
@@ -205,7 +200,6 @@ pub fn report(
             .map(|p| ModuleRow {
                 module: p.module.clone(),
                 path: p.path.clone(),
-                recipe: synthesis.recipes.get(&p.netlist_module).cloned(),
                 cells: p.cells,
                 flops: p.flops,
                 clock_gates: p.clock_gates,

@@ -80,7 +80,6 @@ struct FlatCell {
     pins: Vec<u32>,
 }
 
-#[derive(Debug)]
 struct LibCell {
     name: String,
     outputs: Vec<Output>,
@@ -88,7 +87,6 @@ struct LibCell {
     ends: Vec<usize>,
 }
 
-#[derive(Debug)]
 struct Output {
     pin: usize,
     /// Combinational arcs: input pin and index into the library pin's arcs.
@@ -105,53 +103,17 @@ struct Flat {
     outputs: Vec<(String, u32)>,
 }
 
-/// The library, prepared for timing one netlist after the other.
-#[derive(Debug)]
-pub struct Timer<'l> {
-    pdk: &'l Pdk,
-    library: &'l Library,
-    index: HashMap<&'l str, u32>,
-    list: Vec<&'l super::liberty::Cell>,
-    cells: Vec<LibCell>,
-}
-
 /// Times the design below `top`.
 pub fn analyze(netlist: &Netlist, top: &str, lib: &Library, pdk: &Pdk) -> Result<Timing, TimingError> {
-    Timer::new(lib, pdk).analyze(netlist, top)
-}
-
-impl<'l> Timer<'l> {
-    /// Prepares a library.
-    pub fn new(library: &'l Library, pdk: &'l Pdk) -> Self {
-        Self {
-            pdk,
-            library,
-            index: library
-                .cells
-                .keys()
-                .enumerate()
-                .map(|(i, n)| (n.as_str(), i as u32))
-                .collect(),
-            list: library.cells.values().collect(),
-            cells: library.cells.values().map(lib_cell).collect(),
-        }
-    }
-
-    /// Times the design below `top`.
-    pub fn analyze(&self, netlist: &Netlist, top: &str) -> Result<Timing, TimingError> {
-        run(self, netlist, top)
-    }
-}
-
-fn run(timer: &Timer<'_>, netlist: &Netlist, top: &str) -> Result<Timing, TimingError> {
-    let Timer {
-        pdk,
-        library: lib,
-        index,
-        list: lib_list,
-        cells: lib_cells,
-    } = timer;
-    let flat = flatten(netlist, top, lib_list, index)?;
+    let names: Vec<&String> = lib.cells.keys().collect();
+    let index: HashMap<&str, u32> = names
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (n.as_str(), i as u32))
+        .collect();
+    let lib_cells: Vec<LibCell> = lib.cells.values().map(lib_cell).collect();
+    let lib_list: Vec<_> = lib.cells.values().collect();
+    let flat = flatten(netlist, top, lib, &index)?;
 
     // Loads.
     let mut load = vec![0.0f64; flat.nets];
@@ -481,7 +443,7 @@ fn lib_cell(c: &super::liberty::Cell) -> LibCell {
 fn flatten(
     netlist: &Netlist,
     top: &str,
-    lib_list: &[&super::liberty::Cell],
+    lib: &Library,
     index: &HashMap<&str, u32>,
 ) -> Result<Flat, TimingError> {
     let mut flat = Flat {
@@ -491,6 +453,7 @@ fn flatten(
         inputs: Vec::new(),
         outputs: Vec::new(),
     };
+    let lib_list: Vec<_> = lib.cells.values().collect();
     // Work list of module instances: module, path, nets of its ports' bits. A child that passes a port straight
     // through would join two of its parent's nets; Yosys leaves such ports joined by a buffer-less alias, found below.
     struct Todo<'a> {

@@ -1,25 +1,19 @@
 //! Running the synthesis script (`area/yosys/`).
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 
 use thiserror::Error;
 
-use super::choose;
 use super::liberty::{ArcKind, Ast, Cell, CellKind, GatePin, LibertyError, Library, Source, write};
-use super::netlist::{Netlist, NetlistError, NetlistText};
+use super::netlist::{Netlist, NetlistError};
 use super::pdk::{Origin, Pdk, PdkError};
 use super::table::{TableError, to_liberty};
 use super::tools::Yosys;
 
 const SCRIPT: &str = include_str!("../../area/yosys/synth.ys");
-const MAP: &str = include_str!("../../area/yosys/map.ys");
-const FINISH: &str = include_str!("../../area/yosys/finish.ys");
-const RECIPES: &str = include_str!("../../area/yosys/recipes.toml");
 const RUNNER: &str = include_str!("../../area/yosys/run.py");
 
 /// Fewest flops with a common enable for which a clock gate is used (`Options::gate_min`).
@@ -239,8 +233,8 @@ pub struct Options {
     pub gate_min: usize,
     /// Write `netlist.v` too.
     pub verilog: bool,
-    /// Map every module by this recipe instead of choosing.
-    pub recipe: Option<String>,
+    /// Script template to use instead of `area/yosys/synth.ys`.
+    pub script: Option<String>,
 }
 
 /// A finished run.
@@ -248,8 +242,6 @@ pub struct Options {
 pub struct Synthesis {
     /// The mapped netlist.
     pub netlist: Netlist,
-    /// The recipe each module was mapped by, by module name.
-    pub recipes: BTreeMap<String, String>,
     /// Total area as Yosys itself counts it, µm²; not a number if it counts none.
     pub yosys_area_um2: f64,
 }
@@ -316,172 +308,42 @@ pub fn synthesize(
             hi[0], hi[1], lo[0], lo[1]
         )
     });
-    let recipes: Vec<&Recipe> = recipes()
-        .iter()
-        .filter(|r| options.recipe.as_ref().is_none_or(|o| *o == r.name))
-        .collect();
-    let fill = |template: &str, values: &[(&str, &str)]| {
-        values.iter().fold(template.to_owned(), |t, (key, value)| {
-            t.replace(&format!("{{{{{key}}}}}"), value)
-        })
-    };
-    let liberty = liberty.trim_end();
-    let map: String = recipes
-        .iter()
-        .map(|r| {
-            // Yosys takes a script in one word, with commas for spaces.
-            let script = format!("+{}", r.script.replace("; ", ";").replace(' ', ","));
-            let ps = (budget_ps * r.delay_share).max(1.0);
-            fill(
-                MAP,
-                &[
-                    ("RECIPE", &r.name),
-                    ("LIBERTY", liberty),
-                    ("ABC_PS", &format!("{ps:.0}")),
-                    ("ABC_SCRIPT", &script),
-                    ("TIE", &tie),
-                ],
-            )
-        })
-        .collect();
-    put(
-        "synth.ys",
-        &fill(
-            SCRIPT,
-            &[
-                ("READ", "read_slang --keep-hierarchy -f sources.f"),
-                ("TOP", &rtl.top),
-                (
-                    "HIERARCHY",
-                    if options.flat { "flatten -noscopeinfo" } else { "" },
-                ),
-                ("CLOCKGATE", &gate),
-                ("LIBERTY", liberty),
-                ("MAP", &map),
-            ],
+    let mut script = options.script.clone().unwrap_or_else(|| SCRIPT.to_owned());
+    for (key, value) in [
+        ("READ", "read_slang --keep-hierarchy -f sources.f"),
+        ("TOP", &rtl.top),
+        (
+            "HIERARCHY",
+            if options.flat { "flatten -noscopeinfo" } else { "" },
         ),
-    )?;
-    put(
-        "finish.ys",
-        &fill(
-            FINISH,
-            &[
-                ("TOP", rtl.top.as_str()),
-                ("LIBERTY", liberty),
-                (
-                    "VERILOG",
-                    if options.verilog {
-                        "splitnets\nwrite_verilog -noattr -noexpr -simple-lhs netlist.v"
-                    } else {
-                        ""
-                    },
-                ),
-            ],
+        ("CLOCKGATE", &gate),
+        ("LIBERTY", liberty.trim_end()),
+        ("ABC_PS", &format!("{budget_ps:.0}")),
+        ("ABC_SCRIPT", ""),
+        ("TIE", &tie),
+        (
+            "VERILOG",
+            if options.verilog {
+                "splitnets\nwrite_verilog -noattr -noexpr -simple-lhs netlist.v"
+            } else {
+                ""
+            },
         ),
-    )?;
-    run_yosys(yosys, pdk, "synth.ys", dir, progress)?;
-    progress("netlists");
-    let mut texts = Vec::new();
-    let mut netlists = Vec::new();
-    for r in &recipes {
-        let path = dir.join(format!("netlist_{}.json", r.name));
-        let text = NetlistText::read(&path)?;
-        netlists.push(text.parse(&path)?);
-        texts.push(text);
+    ] {
+        script = script.replace(&format!("{{{{{key}}}}}"), value);
     }
-    let choice = choose::choose(
-        &netlists,
-        &rtl.top,
-        &prepared.library,
-        pdk,
-        options.clock_ns,
-        progress,
-    )
-    .unwrap_or_else(|| {
-        netlists.first().map_or_else(Default::default, |n| {
-            n.modules.keys().map(|m| (m.clone(), 0)).collect()
-        })
-    });
-    // Yosys counts what was put together, and writes it out.
-    let mut whole = NetlistText {
-        creator: texts.first().map_or_else(String::new, |t| t.creator.clone()),
-        modules: BTreeMap::new(),
-    };
-    for (name, &i) in &choice {
-        if let Some(m) = texts.get_mut(i).and_then(|t| t.modules.remove(name)) {
-            whole.modules.insert(name.clone(), m);
-        }
-    }
-    drop(texts);
-    let json = serde_json::to_string(&whole).map_err(|source| NetlistError::Json {
-        path: "netlist.json".into(),
-        source,
-    })?;
-    put("netlist.json", &json)?;
-    run_yosys(yosys, pdk, "finish.ys", dir, progress)?;
-    let stat_path = dir.join("stat.json");
-    let stat = std::fs::read(&stat_path).map_err(io(&stat_path))?;
-    let yosys_area_um2 = serde_json::from_slice::<serde_json::Value>(&stat)
-        .ok()
-        .and_then(|v| v.pointer("/design/area")?.as_f64())
-        // Absent if nothing in the design has an area; the report's own checks say which cell that is.
-        .unwrap_or(f64::NAN);
-    Ok(Synthesis {
-        netlist: choose::compose(&netlists, &choice),
-        recipes: choice
-            .into_iter()
-            .filter_map(|(m, i)| Some((m, recipes.get(i)?.name.clone())))
-            .collect(),
-        yosys_area_um2,
-    })
-}
-
-/// A mapping recipe (`area/yosys/recipes.toml`).
-#[derive(Debug, Clone, serde::Deserialize)]
-pub struct Recipe {
-    /// Name.
-    pub name: String,
-    /// Delay to aim at, as a share of what a cycle leaves to logic.
-    pub delay_share: f64,
-    /// ABC commands.
-    pub script: String,
-}
-
-/// The recipes, from small to fast.
-pub fn recipes() -> &'static [Recipe] {
-    #[derive(serde::Deserialize)]
-    struct File {
-        recipe: Vec<Recipe>,
-    }
-    static ALL: LazyLock<Vec<Recipe>> =
-        LazyLock::new(|| toml::from_str::<File>(RECIPES).map_or_else(|_| Vec::new(), |f| f.recipe));
-    &ALL
-}
-
-/// Runs one script, adding to `yosys.log`.
-fn run_yosys(
-    yosys: &Yosys,
-    pdk: &Pdk,
-    script: &str,
-    dir: &Path,
-    progress: &(dyn Fn(&str) + Sync),
-) -> Result<(), SynthError> {
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |source| SynthError::Io { path, source }
-    };
+    put("synth.ys", &script)?;
     let mut c = Command::new(&yosys.path);
     if yosys.python {
-        let p = dir.join("run.py");
-        std::fs::write(&p, RUNNER).map_err(io(&p))?;
-        c.args(["run.py", script]);
+        put("run.py", RUNNER)?;
+        c.args(["run.py", "synth.ys"]);
     } else {
         if yosys.plugin {
             c.args(["-m", "slang"]);
         }
-        c.args(["-s", script]);
+        c.args(["-s", "synth.ys"]);
     }
-    let log_path = dir.join(Path::new(script).with_extension("log"));
+    let log_path = dir.join("yosys.log");
     let mut log = std::fs::File::create(&log_path).map_err(io(&log_path))?;
     let errors = log.try_clone().map_err(io(&log_path))?;
     let mut child = c
@@ -505,32 +367,44 @@ fn run_yosys(
         }
     }
     let status = child.wait().map_err(io(&yosys.path))?;
-    if status.success() {
-        return Ok(());
-    }
     let text = std::fs::read(&log_path).map_err(io(&log_path))?;
     let text = String::from_utf8_lossy(&text);
-    // When ABC dies, Yosys only misses its output file; the reason stands above.
-    let abc = text.find("ABC: ** cmd error").and_then(|end| {
-        text[..end]
-            .lines()
-            .rev()
-            .map(str::trim)
-            .find(|l| l.starts_with("ABC: "))
-            .map(str::to_owned)
-    });
-    let message = abc
-        // The first error: the front end names file and line there, and says only later that it gives up.
-        .or_else(|| {
-            text.lines()
-                .find(|l| l.contains("ERROR: ") || l.contains("error: "))
-                .map(|l| l.strip_prefix("ERROR: ").unwrap_or(l).to_owned())
-        })
-        .unwrap_or_else(|| format!("{status}"));
-    Err(SynthError::Yosys {
+    let failed = |message: String| SynthError::Yosys {
         pdk: pdk.name.clone(),
         message,
-        log: log_path,
+        log: log_path.clone(),
+    };
+    if !status.success() {
+        // When ABC dies, Yosys only misses its output file; the reason stands above.
+        let abc = text.find("ABC: ** cmd error").and_then(|end| {
+            text[..end]
+                .lines()
+                .rev()
+                .map(str::trim)
+                .find(|l| l.starts_with("ABC: "))
+                .map(str::to_owned)
+        });
+        let message = abc
+            // The first error: the front end names file and line there, and says only later that it gives up.
+            .or_else(|| {
+                text.lines()
+                    .find(|l| l.contains("ERROR: ") || l.contains("error: "))
+                    .map(|l| l.strip_prefix("ERROR: ").unwrap_or(l).to_owned())
+            })
+            .unwrap_or_else(|| format!("{status}"));
+        return Err(failed(message));
+    }
+    progress("netlist");
+    let stat_path = dir.join("stat.json");
+    let stat = std::fs::read(&stat_path).map_err(io(&stat_path))?;
+    let yosys_area_um2 = serde_json::from_slice::<serde_json::Value>(&stat)
+        .ok()
+        .and_then(|v| v.pointer("/design/area")?.as_f64())
+        // Absent if nothing in the design has an area; the report's own checks say which cell that is.
+        .unwrap_or(f64::NAN);
+    Ok(Synthesis {
+        netlist: Netlist::read(&dir.join("netlist.json"))?,
+        yosys_area_um2,
     })
 }
 

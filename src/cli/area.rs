@@ -59,9 +59,9 @@ pub(crate) struct Args {
     /// Keep netlists, reports and logs in this folder, one subfolder per run
     #[arg(long, value_name = "DIR")]
     work_dir: Option<PathBuf>,
-    /// Map every module by this recipe (default: per module, for the most throughput per area)
-    #[arg(long, value_parser = recipe_names())]
-    recipe: Option<String>,
+    /// Script template instead of area/yosys/synth.ys, for experiments with the recipe
+    #[arg(long, value_name = "FILE", hide = true)]
+    script: Option<PathBuf>,
     /// Runs at a time
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: u16,
@@ -70,11 +70,6 @@ pub(crate) struct Args {
 fn names() -> PossibleValuesParser {
     let mut all: Vec<&'static str> = pdk::all().iter().map(|p| p.name.as_str()).collect();
     all.push("all");
-    PossibleValuesParser::new(all)
-}
-
-fn recipe_names() -> PossibleValuesParser {
-    let all: Vec<&'static str> = synth::recipes().iter().map(|r| r.name.as_str()).collect();
     PossibleValuesParser::new(all)
 }
 
@@ -222,7 +217,11 @@ fn one(
         flat: args.flat,
         gate_min: synth::GATE_MIN,
         verilog: args.pnr || args.work_dir.is_some(),
-        recipe: args.recipe.clone(),
+        script: args
+            .script
+            .as_deref()
+            .map(|p| std::fs::read_to_string(p).with_context(|| p.display().to_string()))
+            .transpose()?,
     };
     let made = synth::synthesize(yosys, r.pdk, &prepared, rtl, &options, &dir, progress)?;
     progress("timing");
@@ -275,8 +274,8 @@ fn print(reports: &[Report]) {
             short(&r.critical_path.to)
         );
         println!(
-            "  {:.1} GB/s of raw data per direction at {:.3} ns ({:.0} GB/s/mm2)",
-            r.gb_per_s, r.period_ns, r.gb_per_s_per_mm2
+            "  {:.1} GB/s of raw data per direction at {:.3} ns",
+            r.gb_per_s, r.period_ns
         );
         if let Some(p) = &r.pnr {
             println!("{}", p.describe());
@@ -288,76 +287,52 @@ fn print(reports: &[Report]) {
     }
 }
 
-/// One line of the breakdown: a module instance, or several like-named siblings.
-#[derive(Default)]
-struct Row {
-    path: String,
-    module: String,
-    recipe: String,
-    instances: usize,
-    cells: usize,
-    mm2: f64,
-    sequential_mm2: f64,
-    path_ns: f64,
-}
-
-impl Row {
-    fn add(&mut self, other: &Row) {
-        self.instances += other.instances;
-        self.cells += other.cells;
-        self.mm2 += other.mm2;
-        self.sequential_mm2 += other.sequential_mm2;
-        self.path_ns = self.path_ns.max(other.path_ns);
-        if self.recipe != other.recipe {
-            self.recipe = "mixed".into();
-        }
-    }
-}
-
-/// The module rows, like-named siblings (`u_lane[0]`, `u_lane[1]`, ...) summed up.
+/// The module rows, like-named siblings (`u_lane[0]`, `u_lane[1]`, …) summed up.
 fn breakdown(r: &Report) -> Table {
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<(String, String, usize, usize, f64, f64, f64)> = Vec::new();
     for m in &r.modules {
-        let row = Row {
-            path: plain(&m.path),
-            module: m.module.clone(),
-            recipe: m.recipe.clone().unwrap_or_default(),
-            instances: 1,
-            cells: m.cells,
-            mm2: m.cell_area_mm2,
-            sequential_mm2: m.sequential_share * m.cell_area_mm2,
-            path_ns: m.critical_path_ns.unwrap_or(0.0),
-        };
-        match rows.iter_mut().find(|x| x.path == row.path) {
-            Some(x) => x.add(&row),
-            None => rows.push(row),
+        let path = plain(&m.path);
+        let sequential = m.sequential_share * m.cell_area_mm2;
+        match rows.iter_mut().find(|x| x.0 == path) {
+            Some(x) => {
+                x.2 += 1;
+                x.3 += m.cells;
+                x.4 += m.cell_area_mm2;
+                x.5 += sequential;
+                x.6 = x.6.max(m.critical_path_ns.unwrap_or(0.0));
+            }
+            None => rows.push((
+                path,
+                m.module.clone(),
+                1,
+                m.cells,
+                m.cell_area_mm2,
+                sequential,
+                m.critical_path_ns.unwrap_or(0.0),
+            )),
         }
     }
-    rows.sort_by(|a, b| b.mm2.total_cmp(&a.mm2));
-    let sum = |name: String, of: &[Row]| {
-        let mut s = Row {
-            path: name,
-            ..Row::default()
-        };
-        for row in of {
-            s.add(row);
-        }
-        s.recipe.clear();
-        s
-    };
-    let mut total = sum("total".into(), &rows);
-    total.instances = r.modules.len();
+    rows.sort_by(|a, b| b.4.total_cmp(&a.4));
     if rows.len() > MAX_ROWS {
         let rest = rows.split_off(MAX_ROWS);
-        rows.push(sum(format!("{} more", rest.len()), &rest));
+        rows.push(rest.iter().fold(
+            (
+                format!("{} more", rest.len()),
+                String::new(),
+                0,
+                0,
+                0.0,
+                0.0,
+                0.0f64,
+            ),
+            |a, b| (a.0, a.1, a.2 + b.2, a.3 + b.3, a.4 + b.4, a.5 + b.5, a.6.max(b.6)),
+        ));
     }
-    rows.push(total);
     let mut t = Table::new();
     t.load_preset(presets::NOTHING);
     t.set_header([
         "instance",
         "module",
-        "recipe",
         "n",
         "cells",
         "area um2",
@@ -366,27 +341,26 @@ fn breakdown(r: &Report) -> Table {
         "sequential",
         "path ns",
     ]);
-    for row in &rows {
-        let um2 = row.mm2 * 1e6;
-        let percent = |part: f64, whole: f64| if whole > 0.0 { 100.0 * part / whole } else { 0.0 };
+    let mut line = |name: &str, module: &str, n: usize, cells: usize, mm2: f64, seq: f64, ns: f64| {
         t.add_row([
-            row.path.clone(),
-            row.module.clone(),
-            row.recipe.clone(),
-            row.instances.to_string(),
-            row.cells.to_string(),
-            format!("{um2:.1}"),
-            format!("{:.2}", um2 / r.nand2_area_um2 / 1000.0),
-            format!("{:.1}%", percent(row.mm2, r.cell_area_mm2)),
-            format!("{:.0}%", percent(row.sequential_mm2, row.mm2)),
-            if row.path_ns > 0.0 {
-                format!("{:.3}", row.path_ns)
-            } else {
-                "-".into()
-            },
+            name.to_owned(),
+            module.to_owned(),
+            n.to_string(),
+            cells.to_string(),
+            format!("{:.1}", mm2 * 1e6),
+            format!("{:.2}", mm2 * 1e6 / r.nand2_area_um2 / 1000.0),
+            format!("{:.1}%", 100.0 * mm2 / r.cell_area_mm2),
+            format!("{:.0}%", if mm2 > 0.0 { 100.0 * seq / mm2 } else { 0.0 }),
+            if ns > 0.0 { format!("{ns:.3}") } else { "-".into() },
         ]);
+    };
+    let mut sum = (0, 0, 0.0, 0.0, 0.0f64);
+    for (path, module, n, cells, mm2, seq, ns) in &rows {
+        line(path, module, *n, *cells, *mm2, *seq, *ns);
+        sum = (sum.0 + n, sum.1 + cells, sum.2 + mm2, sum.3 + seq, sum.4.max(*ns));
     }
-    for c in 3..10 {
+    line("total", "", sum.0, sum.1, sum.2, sum.3, sum.4);
+    for c in 2..9 {
         if let Some(col) = t.column_mut(c) {
             col.set_cell_alignment(CellAlignment::Right);
         }
