@@ -1,7 +1,11 @@
 //! Tensor files of every shape into containers, and the container's bytes as `docs/container.md` has them.
 
+#[path = "common/frame.rs"]
+mod frame;
+
 use std::io::{Cursor, Read, Write};
 
+use frame::frame;
 use planezip::container::{self, Event, Reader, Record, RecordTotals};
 use planezip::format::Layout;
 use planezip::tensor::{DType, Error, ErrorKind, FileFormat, Input, MAX_HEADER_BYTES, Options};
@@ -100,15 +104,6 @@ fn described(records: &[(Record, RecordTotals)]) -> Vec<Option<Described>> {
 }
 
 // ---- the container's bytes -----------------------------------------------------------------------------------------
-
-fn frame(tag: u8, body: &[u8]) -> Vec<u8> {
-    let mut f = vec![tag];
-    f.extend_from_slice(&(body.len() as u32).to_le_bytes());
-    f.extend_from_slice(body);
-    let check = xxh3_64(&f);
-    f.extend_from_slice(&check.to_le_bytes());
-    f
-}
 
 /// A file put together by hand from the document, byte for byte what the writer makes.
 #[test]

@@ -1,5 +1,9 @@
 //! Damaged and hostile `.pz` files: an error or the exact original, never a panic.
 
+#[path = "common/frame.rs"]
+mod frame;
+
+use frame::frame;
 use planezip::container::{self, Error, MAGIC, Reader, Writer};
 use planezip::tensor::{DType, FileFormat, Input, Options, TensorMeta};
 use proptest::prelude::*;
@@ -239,15 +243,6 @@ fn foreign_and_future_files_are_no_corruption() {
         );
         assert!(!error.is_corruption());
     }
-}
-
-fn frame(tag: u8, body: &[u8]) -> Vec<u8> {
-    let mut f = vec![tag];
-    f.extend_from_slice(&(body.len() as u32).to_le_bytes());
-    f.extend_from_slice(body);
-    let check = xxh3_64(&f);
-    f.extend_from_slice(&check.to_le_bytes());
-    f
 }
 
 fn hostile(frames: &[Vec<u8>]) -> Error {

@@ -67,6 +67,17 @@ fn close(a: &Value, b: f64) {
     approx::assert_relative_eq!(a.as_f64().unwrap(), b, max_relative = 1e-9);
 }
 
+/// The shares of the forms add up to 1.
+fn modes_make_the_whole(modes: &Value) {
+    let sum: f64 = modes
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|v| v.as_f64().unwrap())
+        .sum();
+    approx::assert_relative_eq!(sum, 1.0, max_relative = 1e-9);
+}
+
 /// Ratios recomputed from the codec and the JSON's weights.
 #[test]
 fn weights_runs_and_models() {
@@ -132,13 +143,7 @@ fn weights_runs_and_models() {
     });
     assert_eq!(a["tensors"], 2);
     assert_eq!(a["weight_bytes"], 4_000_000);
-    let modes: f64 = a["modes"]
-        .as_object()
-        .unwrap()
-        .values()
-        .map(|v| v.as_f64().unwrap())
-        .sum();
-    approx::assert_relative_eq!(modes, 1.0, max_relative = 1e-9);
+    modes_make_the_whole(&a["modes"]);
     close(&a["modes"]["zero_value"], 0.25);
 
     // The headline is the geometric mean over models.
@@ -201,13 +206,7 @@ fn each_tensor_has_its_figures() {
         ] {
             assert!(t[key].is_number(), "{key}: {t}");
         }
-        let modes: f64 = t["modes"]
-            .as_object()
-            .unwrap()
-            .values()
-            .map(|v| v.as_f64().unwrap())
-            .sum();
-        approx::assert_relative_eq!(modes, 1.0, max_relative = 1e-9);
+        modes_make_the_whole(&t["modes"]);
     }
 }
 

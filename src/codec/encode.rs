@@ -41,7 +41,7 @@ pub fn encode_block(layout: Layout, raw: &[u8; BLOCK_BYTES], out: &mut [u8; MAX_
 }
 
 /// Writes a block under a given header (which must fit the words).
-pub(crate) fn write_block(
+fn write_block(
     layout: Layout,
     raw: &[u8; BLOCK_BYTES],
     words: &Words,
