@@ -3,10 +3,8 @@
 use thiserror::Error;
 
 use super::Stats;
-use super::encode::{group_planes, top};
-use super::planes::{Group, from_planelets, from_words};
-use crate::format::header::partial_verbatim;
-use crate::format::{BLOCK_BYTES, GROUP_WORDS, Header, HeaderError, Layout, Plane, SignMode};
+use super::planes::{Group, from_half_planelets, from_planelets, from_words, undelta};
+use crate::format::{BLOCK_BYTES, GROUP_WORDS, Header, HeaderError, Layout, Partial, Plane, SignMode};
 
 /// Why a block stream does not decode. `offset` is the byte in the stream where the faulty block starts.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -187,48 +185,58 @@ fn payload(layout: Layout, header: &Header, mut bytes: &[u8], raw: &mut [u8; BLO
         }
         Header::AllZero => {}
         Header::ZeroValue { mask } => {
-            for i in set_bits(*mask) {
+            for i in set_bits(mask.bits) {
                 words[i] = word(take(wb));
             }
         }
-        Header::BitPlane { plane, presence } => {
+        Header::BitPlane { plane, drops } => {
             for (g, group) in words[..n].as_chunks_mut::<GROUP_WORDS>().0.iter_mut().enumerate() {
-                let kg = group_planes(plane, *presence, g);
-                let (z, t) = (plane.z as usize, top(layout, plane, kg));
-                *group = group_of(layout, z, take(t - z)).map(|c| decode_word(layout, plane, kg, c));
+                let kg = plane.k - drops.of(g);
+                let (z, top) = (plane.z as usize, plane.top(layout, kg) as usize);
+                *group = group_of(layout, z, take(top - z)).map(|c| decode_word(layout, plane, kg, c));
             }
         }
-        Header::Delta { lo, p, base } => {
-            let mut previous = *base;
-            for group in words[..n].as_chunks_mut::<GROUP_WORDS>().0 {
-                let d = group_of(layout, *lo as usize, take(*p as usize));
-                for (w, d) in group.iter_mut().zip(d) {
-                    previous ^= d;
-                    *w = previous;
-                }
+        Header::Delta { widths, base } => {
+            let mut before = *base;
+            for (group, width) in words[..n].as_chunks_mut::<GROUP_WORDS>().0.iter_mut().zip(widths) {
+                *group = undelta(layout, before, &group_of(layout, 0, take(usize::from(*width))));
+                before = group[GROUP_WORDS - 1];
             }
         }
         Header::ZeroMasked { plane, mask } => {
-            let mut places = set_bits(*mask);
-            let q = mask.count_ones() as usize % GROUP_WORDS;
-            let (z, t) = (plane.z as usize, top(layout, plane, plane.k));
-            if partial_verbatim(layout, q, t - z) {
-                for i in places.by_ref().take(q) {
-                    words[i] = word(take(wb));
-                }
-            } else if q > 0 {
-                let group = group_of(layout, z, take(t - z));
+            let mut places = set_bits(mask.bits);
+            let mut put = |words: &mut [u32], group: &[u32]| {
                 // The slice leads: it ends the zip without taking a place too many.
-                for (c, i) in group[GROUP_WORDS - q..].iter().zip(places.by_ref()) {
-                    words[i] = decode_word(layout, plane, plane.k, *c);
+                for (w, i) in group.iter().zip(places.by_ref()) {
+                    words[i] = *w;
+                }
+            };
+            let q = mask.count() % GROUP_WORDS;
+            let (z, top) = (plane.z as usize, plane.top(layout, plane.k) as usize);
+            let decoded = |codes: Group| codes.map(|c| decode_word(layout, plane, plane.k, c));
+            match plane.partial(layout, q) {
+                Partial::None => {}
+                Partial::Verbatim { words: n } => {
+                    for _ in 0..n {
+                        put(&mut words, &[word(take(wb))]);
+                    }
+                }
+                Partial::Halves { lo, hi, verbatim } => {
+                    for _ in 0..verbatim {
+                        put(&mut words, &[word(take(wb))]);
+                    }
+                    let planelets = from_half_planelets(lo, take(hi - lo), top);
+                    let group = decoded(from_planelets(layout, &planelets));
+                    put(&mut words, &group[GROUP_WORDS - (q - verbatim)..]);
+                }
+                Partial::Planes { lo, hi } => {
+                    let group = decoded(group_of(layout, lo, take(hi - lo)));
+                    put(&mut words, &group[GROUP_WORDS - q..]);
                 }
             }
-            while let Some(first) = places.next() {
-                let group = group_of(layout, z, take(t - z));
-                words[first] = decode_word(layout, plane, plane.k, group[0]);
-                for (c, i) in group[1..].iter().zip(places.by_ref()) {
-                    words[i] = decode_word(layout, plane, plane.k, *c);
-                }
+            for _ in 0..mask.count() / GROUP_WORDS {
+                let group = decoded(group_of(layout, z, take(top - z)));
+                put(&mut words, &group);
             }
         }
     }

@@ -2,9 +2,10 @@
 
 use super::Stats;
 use super::plan::choose;
-use super::planes::{Group, Words, exponent, mantissa, planelets, sign, to_words};
-use crate::format::header::partial_verbatim;
-use crate::format::{BLOCK_BYTES, Form, GROUP_WORDS, Header, Layout, MAX_BLOCK_LEN, Plane, SignMode};
+use super::planes::{Group, Words, delta, exponent, half_planelets, mantissa, planelets, sign, to_words};
+use crate::format::{
+    BLOCK_BYTES, Form, GROUP_WORDS, Header, Layout, MAX_BLOCK_LEN, Partial, Plane, SignMode,
+};
 
 /// Appends the block stream of a tensor's bytes to `out`.
 ///
@@ -62,65 +63,67 @@ fn write_block(
                 put(&w.to_le_bytes()[..layout.word_bytes()]);
             }
         }
-        Header::BitPlane { plane, presence } => {
+        Header::BitPlane { plane, drops } => {
             for (g, group) in words[..n].as_chunks::<GROUP_WORDS>().0.iter().enumerate() {
-                let kg = group_planes(plane, *presence, g);
+                let kg = plane.k - drops.of(g);
                 let bytes = planelets(layout, &group.map(|w| code_word(layout, plane, kg, w)));
-                put(&bytes[plane.z as usize..top(layout, plane, kg)]);
+                put(&bytes[plane.z as usize..plane.top(layout, kg) as usize]);
             }
         }
-        Header::Delta { lo, p, base } => {
-            let mut previous = *base;
-            for group in words[..n].as_chunks::<GROUP_WORDS>().0 {
-                let d = group.map(|w| w ^ std::mem::replace(&mut previous, w));
-                put(&planelets(layout, &d)[*lo as usize..(lo + p) as usize]);
+        Header::Delta { widths, base } => {
+            let mut before = *base;
+            for (group, width) in words[..n].as_chunks::<GROUP_WORDS>().0.iter().zip(widths) {
+                put(&planelets(layout, &delta(layout, before, group))[..usize::from(*width)]);
+                before = group[GROUP_WORDS - 1];
             }
         }
-        Header::ZeroMasked { plane, .. } => {
-            let mut nonzero = words[..n].iter().copied().filter(|w| *w != 0);
-            let q = nonzero.clone().count() % GROUP_WORDS;
-            let range = plane.z as usize..top(layout, plane, plane.k);
-            if q > 0 {
-                let mut code: Group = [0; GROUP_WORDS];
-                if partial_verbatim(layout, q, range.len()) {
-                    for w in nonzero.by_ref().take(q) {
+        Header::ZeroMasked { plane, mask } => {
+            let mut nonzero = [0; 64 + GROUP_WORDS];
+            let q = mask.count() % GROUP_WORDS;
+            let pads = if q == 0 { 0 } else { GROUP_WORDS - q };
+            let end = pads + mask.count();
+            for (to, w) in nonzero[pads..]
+                .iter_mut()
+                .zip(words[..n].iter().filter(|w| **w != 0))
+            {
+                *to = *w;
+            }
+            let mut groups = nonzero[..end].as_chunks::<GROUP_WORDS>().0.iter();
+            let codes =
+                |group: &Group| planelets(layout, &group.map(|w| code_word(layout, plane, plane.k, w)));
+            if q > 0
+                && let Some(group) = groups.next()
+            {
+                // The pads' code words are zero, not those of zero words.
+                let mut code = group.map(|w| code_word(layout, plane, plane.k, w));
+                code[..pads].fill(0);
+                let bytes = planelets(layout, &code);
+                let mut words_of = |words: &[u32]| {
+                    for w in words {
                         put(&w.to_le_bytes()[..layout.word_bytes()]);
                     }
-                } else {
-                    for (c, w) in code[GROUP_WORDS - q..].iter_mut().zip(nonzero.by_ref()) {
-                        *c = code_word(layout, plane, plane.k, w);
+                };
+                match plane.partial(layout, q) {
+                    Partial::None => {}
+                    Partial::Verbatim { .. } => words_of(&group[pads..]),
+                    Partial::Halves { lo, hi, verbatim } => {
+                        words_of(&group[pads..pads + verbatim]);
+                        put(&half_planelets(&bytes)[lo..hi]);
                     }
-                    put(&planelets(layout, &code)[range.clone()]);
+                    Partial::Planes { lo, hi } => put(&bytes[lo..hi]),
                 }
             }
-            while let Some(first) = nonzero.next() {
-                let mut code: Group = [code_word(layout, plane, plane.k, first); GROUP_WORDS];
-                for (c, w) in code[1..].iter_mut().zip(nonzero.by_ref()) {
-                    *c = code_word(layout, plane, plane.k, w);
-                }
-                put(&planelets(layout, &code)[range.clone()]);
+            let range = plane.z as usize..plane.top(layout, plane.k) as usize;
+            for group in groups {
+                put(&codes(group)[range.clone()]);
             }
         }
     }
     at
 }
 
-/// Exponent planes that group `g` of a BP block keeps.
-pub(super) fn group_planes(plane: &Plane, presence: u8, g: usize) -> u32 {
-    if plane.k == 0 {
-        0
-    } else {
-        plane.k - 1 + u32::from(presence >> g & 1)
-    }
-}
-
-/// One past the highest planelet of a group that keeps `kg` exponent planes.
-pub(super) fn top(layout: Layout, plane: &Plane, kg: u32) -> usize {
-    (layout.mant_bits() + kg + plane.sign.planes()) as usize
-}
-
 fn code_word(layout: Layout, plane: &Plane, kg: u32, w: u32) -> u32 {
-    let r = u32::from(plane.e_max - exponent(layout, w));
+    let r = u32::from(plane.e_max.wrapping_sub(exponent(layout, w)));
     let s = if plane.sign == SignMode::Kept {
         sign(layout, w) << kg
     } else {

@@ -1,6 +1,6 @@
 //! Words of a block, and groups of eight of them as planelets.
 
-use crate::format::{BLOCK_BYTES, GROUP_WORDS, Layout};
+use crate::format::{BLOCK_BYTES, GROUP_WORDS, Layout, PREDICTOR};
 
 /// A block's words, zero-extended; W32 uses the first 32.
 pub(super) type Words = [u32; 64];
@@ -95,4 +95,42 @@ pub(super) fn exponent(layout: Layout, w: u32) -> u8 {
 /// The bits below that field.
 pub(super) fn mantissa(layout: Layout, w: u32) -> u32 {
     w & ((1 << layout.mant_bits()) - 1)
+}
+
+/// A group's code words in DBP: differences to their predictions, sign folded into the lowest bit. `before` is the
+/// last word of the group before, in a block's first group its word 0.
+pub(super) fn delta(layout: Layout, before: u32, group: &Group) -> Group {
+    let shift = 32 - layout.word_bits();
+    std::array::from_fn(|i| {
+        let prediction = PREDICTOR[i].map_or(before, |p| group[p]);
+        let d = (group[i].wrapping_sub(prediction) << shift) as i32 >> shift;
+        (d << 1 ^ d >> 31) as u32 & (u32::MAX >> shift)
+    })
+}
+
+/// The inverse of [`delta`].
+pub(super) fn undelta(layout: Layout, before: u32, codes: &Group) -> Group {
+    let mut group = [0; GROUP_WORDS];
+    for i in 0..GROUP_WORDS {
+        let prediction = PREDICTOR[i].map_or(before, |p| group[p]);
+        let d = codes[i] >> 1 ^ (codes[i] & 1).wrapping_neg();
+        group[i] = prediction.wrapping_add(d) & (u32::MAX >> (32 - layout.word_bits()));
+    }
+    group
+}
+
+/// Half planelets: byte `i` holds planes `2i` (low half) and `2i + 1` of a group's last four words.
+pub(super) fn half_planelets(planelets: &[u8; 32]) -> [u8; 16] {
+    std::array::from_fn(|i| planelets[2 * i] >> 4 | planelets[2 * i + 1] & 0xf0)
+}
+
+/// The planelets, of `planes` planes, whose half planelets from `lo` on are `bytes`; planes beyond are zero.
+pub(super) fn from_half_planelets(lo: usize, bytes: &[u8], planes: usize) -> [u8; 32] {
+    let mut out = [0; 32];
+    for (i, byte) in bytes.iter().enumerate() {
+        out[2 * (lo + i)] = byte << 4;
+        out[2 * (lo + i) + 1] = byte & 0xf0;
+    }
+    out[planes..].fill(0);
+    out
 }

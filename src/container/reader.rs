@@ -11,7 +11,7 @@ use super::{
     RecordTotals, Summary, format_from_code, layout_code, tag,
 };
 use crate::codec;
-use crate::format::{BLOCK_BYTES, FORMAT_VERSION, Layout, max_stream_len};
+use crate::format::{BLOCK_BYTES, FORMAT_CODE, Layout, max_stream_len};
 use crate::tensor::{DType, FileFormat, TensorMeta};
 
 /// What comes next in a file.
@@ -106,7 +106,7 @@ impl<R: Read> Reader<R> {
         version(
             "block format",
             1,
-            FORMAT_VERSION as u8,
+            FORMAT_CODE,
             fields.byte("block format version")?,
         )?;
         let code = fields.byte("file format")?;

@@ -11,7 +11,7 @@ use super::{
     format_code, layout_code, tag,
 };
 use crate::codec::{self, DecodeError};
-use crate::format::{FORMAT_VERSION, Header, HeaderError, Layout};
+use crate::format::{FORMAT_CODE, Header, HeaderError, Layout};
 use crate::tensor::{FileFormat, TensorMeta};
 
 /// A `.pz` file being written.
@@ -63,7 +63,7 @@ impl<W: Write> Writer<W> {
         };
         writer.frames.raw(&MAGIC)?;
         writer.body();
-        let versions = [CONTAINER_VERSION, FORMAT_VERSION as u8, format_code(format)];
+        let versions = [CONTAINER_VERSION, FORMAT_CODE, format_code(format)];
         writer.frame.extend_from_slice(&versions);
         writer.frames.frame(tag::HEADER, &mut writer.frame)?;
         Ok(writer)

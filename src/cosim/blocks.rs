@@ -4,7 +4,10 @@ use rand::Rng;
 use rand::seq::SliceRandom;
 
 use super::StimulusRng;
-use crate::format::{BLOCK_BYTES, EXP_BITS, GROUP_WORDS, Layout, SignMode};
+use crate::codec::decode_block;
+use crate::format::{
+    BLOCK_BYTES, EXP_BITS, GROUP_WORDS, Header, Layout, MAX_EXP_PLANES, MAX_HEADER_LEN, SignMode,
+};
 
 /// What a block is aimed at. The encoder may still find a shorter form for it.
 #[derive(Clone, Copy, Debug)]
@@ -13,12 +16,14 @@ enum Target {
     AllZero,
     /// Random words, so many of them not zero.
     ZeroValue(usize),
-    /// Kept exponent planes, dropped mantissa planes, signs, presence bits.
-    BitPlane(u32, u32, SignMode, u8),
-    /// Lowest plane, number of planes.
-    Delta(u32, u32),
+    /// Exponent planes, zero mantissa planes, signs, two bits a group: leading exponent planes that it lacks.
+    BitPlane(u32, u32, SignMode, u16),
+    /// A group, its width, and the largest width of the others.
+    Delta(usize, u32, u32),
     /// As bit plane, and so many words that are not zero.
     ZeroMasked(u32, u32, SignMode, usize),
+    /// Mask bytes that are neither empty nor full, and whether the others are full.
+    Mask(u32, bool),
     /// One word repeated.
     Constant,
     /// Zeros of either sign, infinities, NaNs, denormals, ones.
@@ -49,13 +54,13 @@ impl Blocks {
         for k in 0..=EXP_BITS {
             for z in 0..=mb {
                 for sign in SIGNS {
-                    // Presence: random; few or all bits with the widest planes, which else exceed RAW.
-                    let presence = match rng.random_range(0..4) {
-                        0 => 1 << rng.random_range(0..layout.groups()),
-                        1 => u8::MAX,
+                    // Drops: random; all or nearly all with the widest planes, which else exceed RAW.
+                    let drops = match rng.random_range(0..4) {
+                        0 => u16::MAX & !(3 << (2 * rng.random_range(0..layout.groups()))),
+                        1 => 0x5555,
                         _ => rng.random(),
                     };
-                    targets.push(Target::BitPlane(k, z, sign, presence));
+                    targets.push(Target::BitPlane(k, z, sign, drops));
                     targets.push(Target::ZeroMasked(k, z, sign, rng.random_range(1..words)));
                 }
             }
@@ -68,18 +73,36 @@ impl Blocks {
                 SIGNS[rng.random_range(0..2)],
                 nz,
             ));
+            // As many planes as there can be: the partial group is a mixed one.
+            if nz % GROUP_WORDS > 4 {
+                targets.push(Target::ZeroMasked(MAX_EXP_PLANES, 0, SignMode::Kept, nz));
+            }
             for _ in 0..2 {
                 let (k, z) = (rng.random_range(0..=EXP_BITS), rng.random_range(0..=mb));
                 targets.push(Target::ZeroMasked(k, z, SIGNS[rng.random_range(0..3)], nz));
             }
         }
         for bits in 0..1u32 << layout.groups() {
+            // One plane less in some groups: one drop bit a group says it best.
+            let drops = (0..8).fold(0, |d, g| d | ((bits >> g & 1) as u16) << (2 * g));
             let (k, z) = (rng.random_range(1..=6), rng.random_range(1..mb));
-            targets.push(Target::BitPlane(k, z, SIGNS[rng.random_range(0..3)], bits as u8));
+            targets.push(Target::BitPlane(k, z, SIGNS[rng.random_range(0..3)], drops));
         }
-        for p in 1..=layout.word_bits().min(31) {
-            for lo in 0..=layout.word_bits() - p {
-                targets.push(Target::Delta(lo, p));
+        for presence in 1..1u32 << layout.groups() {
+            targets.push(Target::Mask(presence, rng.random()));
+        }
+        for g in 0..layout.groups() {
+            for drop in 0..4 {
+                for _ in 0..4 {
+                    let drops = rng.random::<u16>() & !(3 << (2 * g)) | drop << (2 * g);
+                    let (k, z) = (rng.random_range(3..=6), rng.random_range(1..mb));
+                    targets.push(Target::BitPlane(k, z, SIGNS[rng.random_range(0..3)], drops));
+                }
+            }
+            for width in 0..=layout.word_bits() {
+                for others in [1, 3, 8] {
+                    targets.push(Target::Delta(g, width, others));
+                }
             }
         }
         targets.shuffle(rng);
@@ -127,8 +150,8 @@ fn make(layout: Layout, target: Target, rng: &mut StimulusRng, words: &mut [u32]
                 words[i] = rng.random::<u32>() & word_mask | 1;
             }
         }
-        Target::BitPlane(k, z, sign, presence) => {
-            let k_max = |g: usize| k.saturating_sub(u32::from(presence >> (g % 8) & 1 == 0));
+        Target::BitPlane(k, z, sign, drops) => {
+            let k_max = |g: usize| k.saturating_sub(u32::from(drops >> (2 * (g % 8)) & 3));
             plane_words(layout, k, z, sign, k_max, rng, words);
         }
         Target::ZeroMasked(k, z, sign, nz) => {
@@ -138,17 +161,49 @@ fn make(layout: Layout, target: Target, rng: &mut StimulusRng, words: &mut [u32]
                 words[i] = *w;
             }
         }
-        Target::Delta(lo, p) => {
-            let mask = ((1u64 << p) - 1) as u32;
-            // Planes below the range that are constant but not zero make this the shortest form.
-            let mut w = rng.random::<u32>() & word_mask | u32::from(lo > 0);
-            for (i, word) in words.iter_mut().enumerate() {
-                if i > 0 {
-                    // The ends of the range are set at least once each.
-                    let ends = if i == 1 { 1 | 1 << (p - 1) } else { 0 };
-                    w ^= ((rng.random::<u32>() | ends) & mask) << lo & word_mask;
+        Target::Mask(presence, full) => {
+            plane_words(layout, 3, 0, SignMode::Kept, |_| 3, rng, words);
+            for (g, group) in words.as_chunks_mut::<GROUP_WORDS>().0.iter_mut().enumerate() {
+                if presence >> g & 1 != 0 {
+                    // From one word to seven.
+                    for i in places(GROUP_WORDS, rng.random_range(1..GROUP_WORDS), rng) {
+                        group[i] = 0;
+                    }
+                } else if !full {
+                    group.fill(0);
                 }
-                *word = w;
+            }
+        }
+        Target::Delta(group, width, others) => {
+            let mut widths = [0; 8];
+            for (g, w) in widths[..layout.groups()].iter_mut().enumerate() {
+                *w = if g == group {
+                    width as u8
+                } else {
+                    rng.random_range(0..=others) as u8
+                };
+                // The width that the field cannot say.
+                *w += u8::from(u32::from(*w) + 1 == layout.word_bits());
+            }
+            let header = Header::Delta {
+                widths,
+                base: rng.random::<u32>() & word_mask,
+            };
+            let mut stream = [0; MAX_HEADER_LEN + 8 * 32];
+            let mut at = header.write(layout, &mut stream);
+            for (g, w) in widths.iter().enumerate() {
+                for plane in 0..*w {
+                    // Word 0 is the header's; the highest plane of a width is not empty.
+                    let first = u8::from(g == 0);
+                    stream[at] = rng.random::<u8>() & !first | u8::from(plane + 1 == *w) << 1;
+                    at += 1;
+                }
+            }
+            let mut raw = [0; BLOCK_BYTES];
+            if decode_block(layout, &stream[..at], &mut raw).is_ok() {
+                for (w, bytes) in words.iter_mut().zip(raw.chunks_exact(layout.word_bytes())) {
+                    *w = bytes.iter().rev().fold(0, |w, b| w << 8 | u32::from(*b));
+                }
             }
         }
         Target::Special => {
@@ -193,8 +248,15 @@ fn make(layout: Layout, target: Target, rng: &mut StimulusRng, words: &mut [u32]
     }
 }
 
-/// `nz` of `n` places, ascending: spread over the block, or in one run.
+/// `nz` of `n` places, ascending: spread over the block, in one run, or in whole bytes of the mask.
 fn places(n: usize, nz: usize, rng: &mut StimulusRng) -> Vec<usize> {
+    if rng.random_bool(0.3) {
+        let mut bytes: Vec<usize> = (0..n / 8).collect();
+        bytes.shuffle(rng);
+        let mut places: Vec<usize> = bytes.iter().flat_map(|b| 8 * b..8 * b + 8).take(nz).collect();
+        places.sort_unstable();
+        return places;
+    }
     if rng.random_bool(0.2) {
         let first = rng.random_range(0..=n - nz);
         return (first..first + nz).collect();
@@ -225,7 +287,7 @@ fn plane_words(
         if i == peak {
             r = 0;
         } else if (i + n - peak) % GROUP_WORDS == 1 || i + 1 == n {
-            // In every group once, so that presence bits say what was asked for.
+            // In every group once, so that the drop field says what was asked for.
             r = most;
         }
         let mut m = rng.random::<u32>() & ((1 << mb) - 1) & !((1 << z) - 1);
@@ -248,7 +310,7 @@ mod tests {
     use super::*;
     use crate::codec::encode_block;
     use crate::cosim::rng;
-    use crate::format::{Header, MAX_BLOCK_LEN};
+    use crate::format::{MAX_BLOCK_LEN, MaskStyle, Partial};
 
     /// One round of targets reaches every value that each header field can take in an encoder's stream.
     #[test]
@@ -271,54 +333,91 @@ mod tests {
                         seen.insert(("all zero", 0));
                     }
                     Header::ZeroValue { mask } => {
-                        seen.insert(("zv nz", mask.count_ones()));
+                        seen.insert(("zv nz", mask.count() as u32));
+                        seen.insert(("zv style", mask.style as u32));
                     }
-                    Header::BitPlane { plane, presence } => {
+                    Header::BitPlane { plane, drops } => {
                         seen.insert(("bp k", plane.k));
                         seen.insert(("bp z", plane.z));
                         seen.insert(("bp sign", plane.sign as u32));
-                        seen.insert(("bp presence", presence.into()));
+                        seen.insert(("bp drop bits", drops.bits()));
+                        for g in 0..layout.groups() {
+                            seen.insert(("bp drop", 4 * g as u32 + drops.of(g)));
+                        }
+                        if drops.bits() == 1 {
+                            seen.insert(("bp field", (0..8).fold(0, |f, g| f | drops.of(g) << g)));
+                        }
                     }
-                    Header::Delta { lo, p, .. } => {
-                        seen.insert(("dbp lo", lo));
-                        seen.insert(("dbp p", p));
+                    Header::Delta { widths, .. } => {
+                        for (g, w) in widths[..layout.groups()].iter().enumerate() {
+                            seen.insert(("dbp width", 64 * g as u32 + u32::from(*w)));
+                        }
                     }
                     Header::ZeroMasked { plane, mask } => {
-                        let nz = mask.count_ones();
                         seen.insert(("zbp k", plane.k));
                         seen.insert(("zbp z", plane.z));
                         seen.insert(("zbp sign", plane.sign as u32));
-                        seen.insert(("zbp nz", nz));
-                        let q = nz as usize % GROUP_WORDS;
-                        if q > 0 {
-                            let planes = plane.planes(layout) as usize;
-                            let verbatim = crate::format::header::partial_verbatim(layout, q, planes);
-                            seen.insert((if verbatim { "zbp verbatim" } else { "zbp planelets" }, q as u32));
+                        seen.insert(("zbp nz", mask.count() as u32));
+                        seen.insert(("zbp style", mask.style as u32));
+                        if mask.style != MaskStyle::Whole {
+                            seen.insert(("mask presence", mask.presence.into()));
                         }
+                        let q = mask.count() % GROUP_WORDS;
+                        let partial = match plane.partial(layout, q) {
+                            Partial::None => "zbp no partial",
+                            Partial::Verbatim { .. } => "zbp verbatim",
+                            Partial::Halves { verbatim: 0, .. } => "zbp halves",
+                            Partial::Halves { .. } => "zbp mixed",
+                            Partial::Planes { .. } => "zbp planelets",
+                        };
+                        seen.insert((partial, q as u32));
                     }
                     Header::Tail { .. } => unreachable!("full blocks only"),
                 }
             }
             let mb = layout.mant_bits();
             // The longest forms that still beat RAW bound what an encoder can send.
-            let max_p = if layout == Layout::W16 { 15 } else { 30 };
             let max_nz = if layout == Layout::W16 { 59 } else { 30 };
             let words = layout.words() as u32;
+            let groups = layout.groups() as u32;
+            // Leaving out one mask byte costs what it saves.
+            let few = (1..1u32 << groups).filter(|p| p.count_ones() + 2 <= groups);
+            let (bits, fields) = match layout {
+                // A single drop bit costs what it saves.
+                Layout::W16 => (
+                    vec![0, 1, 2],
+                    (1..255u32).filter(|f| f.count_ones() > 1).collect(),
+                ),
+                Layout::W32 => (vec![0, 2], vec![]),
+            };
             let wanted: Vec<(&str, Vec<u32>)> = vec![
                 ("raw", vec![0]),
                 ("all zero", vec![0]),
                 ("zv nz", (1..=max_nz).collect()),
-                ("bp k", (0..=8).collect()),
+                ("zv style", (0..3).collect()),
+                ("bp k", (0..=7).collect()),
                 ("bp z", (0..=mb).collect()),
                 ("bp sign", (0..3).collect()),
-                ("bp presence", (0..1 << layout.groups()).collect()),
-                ("dbp p", (0..=max_p).collect()),
-                ("zbp k", (0..=8).collect()),
+                ("bp drop bits", bits),
+                ("bp drop", (0..4 * groups).collect()),
+                ("bp field", fields),
+                (
+                    "dbp width",
+                    (0..groups)
+                        .flat_map(|g| (0..=layout.word_bits()).map(move |w| 64 * g + w))
+                        .filter(|gw| gw % 64 != layout.word_bits() - 1)
+                        .collect(),
+                ),
+                ("zbp k", (0..=7).collect()),
                 ("zbp z", (0..=mb).collect()),
                 ("zbp sign", (0..3).collect()),
                 ("zbp nz", (2..words).collect()),
+                ("zbp style", (0..3).collect()),
+                ("mask presence", few.collect()),
                 ("zbp verbatim", (1..=3).collect()),
-                ("zbp planelets", (3..8).collect()),
+                ("zbp halves", (1..=4).collect()),
+                ("zbp mixed", (5..8).collect()),
+                ("zbp planelets", (5..8).collect()),
             ];
             for (name, values) in wanted {
                 let missing: Vec<u32> = values
@@ -327,8 +426,6 @@ mod tests {
                     .collect();
                 assert!(missing.is_empty(), "{layout:?} {name}: missing {missing:?}");
             }
-            let los = seen.iter().filter(|(name, _)| *name == "dbp lo").count() as u32;
-            assert!(los >= mb, "{layout:?}: only {los} values of lo");
             let lengths = seen.iter().filter(|(name, _)| *name == "length").count();
             assert!(lengths > 100, "{layout:?}: only {lengths} block lengths");
         }

@@ -6,7 +6,7 @@ use super::blocks::Blocks;
 use super::random::{random_block, random_header};
 use super::{DecodeJob, EncodeJob, StimulusRng, Work, rng};
 use crate::codec;
-use crate::format::{BLOCK_BYTES, Dtype, Header, Layout};
+use crate::format::{BLOCK_BYTES, Dtype, Header, HeaderError, Layout, MAX_HEADER_LEN, code};
 
 /// `n` packets for the decompressor, damaged in many ways, each followed by a clean one.
 pub fn malformed(n: u64, seed: u64) -> impl Iterator<Item = Work> {
@@ -77,7 +77,7 @@ fn damage(i: u64, layout: Layout, stream: &mut Vec<u8>, rng: &mut StimulusRng) -
             let header = random_header(layout, rng);
             let at = stream.len();
             random_block(layout, &header, rng, stream);
-            let how = spoil(layout, &mut stream[at..], rng);
+            let how = spoil(layout, stream, at, rng);
             stream.extend((0..rng.random_range(0..150)).map(|_| rng.random::<u8>()));
             how
         }
@@ -101,52 +101,85 @@ fn layout_end(layout: Layout, stream: &[u8]) -> bool {
 }
 
 /// Makes the header at the start of a block bad, in one of the ways that its form allows.
-fn spoil(layout: Layout, block: &mut [u8], rng: &mut StimulusRng) -> &'static str {
-    let form = block[0] >> 4;
-    match (form, rng.random_range(0..4)) {
-        (2 | 4, 0) => {
-            block[1] |= 0x80;
-            "reserved bit of a plane header"
-        }
-        (2 | 4, 1) => {
-            block[1] |= 0x60;
+fn spoil(layout: Layout, block: &mut Vec<u8>, at: usize, rng: &mut StimulusRng) -> &'static str {
+    // Enough bytes that the header cannot also be cut short.
+    block.extend((0..MAX_HEADER_LEN).map(|_| rng.random::<u8>()));
+    let block = &mut block[at..];
+    let prefix = usize::from(block[0] >> 5 == code::PREFIX);
+    let (form, field) = (block[prefix] >> 5, prefix + 2);
+    let zero_value = (code::ZERO_VALUE..code::ZERO_VALUE + 3).contains(&block[0]);
+    let masked = zero_value || (code::ZERO_MASKED..code::OTHER).contains(&form);
+    let mask = if zero_value { 1 } else { field };
+    let whole = block[0] == code::ZERO_VALUE || (!zero_value && form == code::ZERO_MASKED);
+    let planes = form < code::OTHER;
+    match rng.random_range(0..6) {
+        0 if planes => {
+            block[prefix] |= 3 << 3;
             "sign mode 3"
         }
-        (2 | 4, 2) => {
-            block[1] = block[1] & 0x60 | (layout.mant_bits() as u8 + 1 + rng.random_range(0..8)).min(31);
-            "too many dropped planes"
+        1 if prefix == 1 => {
+            block[0] = code::PREFIX << 5
+                | if layout == Layout::W16 && rng.random_bool(0.7) {
+                    rng.random_range(8..32)
+                } else if layout == Layout::W32 && rng.random_bool(0.7) {
+                    rng.random_range(24..32)
+                } else {
+                    0
+                };
+            "prefix out of range"
         }
-        (2, 3) => {
-            if layout == Layout::W32 && rng.random_bool(0.5) {
-                block[3] |= 0x10 << rng.random_range(0..4);
-                "presence of a group that is not there"
+        2 if prefix == 1 => {
+            block[1] = rng.random_range(code::RAW..=u8::MAX);
+            "prefix before another form"
+        }
+        1 | 3 if planes && layout == Layout::W32 && form <= code::BIT_PLANE + 2 => {
+            block[prefix] = (code::BIT_PLANE + 1) << 5 | block[prefix] & 0x1f;
+            "one drop bit under W32"
+        }
+        1..=4 if form == code::BIT_PLANE + 1 || form == code::BIT_PLANE + 2 => {
+            block[prefix] &= !7;
+            block[field] |= 1 << rng.random_range(0..8);
+            "drops beyond the planes there are"
+        }
+        1 | 2 if masked && !whole && layout == Layout::W32 => {
+            block[mask] |= 0x10 << rng.random_range(0..4);
+            "presence of a mask byte that is not there"
+        }
+        1..=4 if masked => {
+            let n = layout.mask_bytes();
+            if whole {
+                block[mask..mask + n].fill(0);
+            } else if form == code::ZERO_MASKED + 2 || block[0] == code::ZERO_VALUE + 2 {
+                // What is left out stands for ones: all is written.
+                block[mask] = 0xff >> (8 - n);
+                block[mask + 1..=mask + n].fill(0);
             } else {
-                block[0] = 0x20;
-                block[3] |= 1;
-                "presence without planes"
+                block[mask] = 0;
             }
-        }
-        (3, 0 | 1) => {
-            block[1] |= 0x20 << rng.random_range(0..2);
-            "reserved bits of a delta header"
-        }
-        (3, _) if block.len() > 1 => {
-            block[0] |= 0x0f;
-            block[1] |= 0x80 | rng.random_range(2..32);
-            "delta planes beyond the word"
-        }
-        (1, 0 | 1) if block[0] == 0x10 => {
-            block[1..=layout.mask_bytes()].fill(0);
             "empty mask"
         }
-        (4, 3) => {
-            block[3..3 + layout.mask_bytes()].fill(0);
-            "empty mask"
+        1 | 2 if block[0] == code::DELTA && layout == Layout::W32 => {
+            block[3] |= 0x10 << rng.random_range(0..4);
+            "bits beyond the width field"
+        }
+        5 => {
+            block[0] = code::TAIL;
+            block[1] = if rng.random_bool(0.3) {
+                0
+            } else {
+                rng.random_range(128..=255)
+            };
+            "tail length"
         }
         _ => {
             block[0] = loop {
                 let b = rng.random::<u8>();
-                if crate::format::header::header_len(layout, b).is_none() {
+                // Fifteen bytes hold any header: it is the first one that is refused.
+                let bytes: [u8; 15] = std::array::from_fn(|i| if i == 0 { b } else { 1 });
+                if matches!(
+                    Header::parse(layout, &bytes),
+                    Err(HeaderError::Bad { offset: 0, .. })
+                ) {
                     break b;
                 }
             };
@@ -176,14 +209,15 @@ mod tests {
             }
         }
         let bad = [
-            "reserved bit of a plane header)",
             "sign mode 3)",
-            "too many dropped planes)",
-            "presence of a group that is not there)",
-            "presence without planes)",
-            "reserved bits of a delta header)",
-            "delta planes beyond the word)",
+            "prefix out of range)",
+            "prefix before another form)",
+            "one drop bit under W32)",
+            "drops beyond the planes there are)",
+            "presence of a mask byte that is not there)",
             "empty mask)",
+            "bits beyond the width field)",
+            "tail length)",
             "unknown first byte)",
         ];
         for way in bad {

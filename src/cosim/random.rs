@@ -6,7 +6,9 @@ use rand::Rng;
 
 use super::blocks::Blocks;
 use super::{DecodeJob, EncodeJob, StimulusRng, Work, rng};
-use crate::format::{BLOCK_BYTES, Dtype, EXP_BITS, Header, Layout, Plane, SignMode};
+use crate::format::{
+    BLOCK_BYTES, Drops, Dtype, Header, Layout, MAX_EXP_PLANES, Mask, MaskStyle, Plane, SignMode,
+};
 
 const DTYPES: [Dtype; 4] = [Dtype::Bf16, Dtype::F16, Dtype::F32, Dtype::Other];
 
@@ -139,33 +141,64 @@ pub(super) fn random_header(layout: Layout, rng: &mut StimulusRng) -> Header {
         }
     };
     let plane = Plane {
-        k: rng.random_range(0..=EXP_BITS),
-        z: rng.random_range(0..=layout.mant_bits()),
+        k: rng.random_range(0..=MAX_EXP_PLANES),
+        z: if rng.random_bool(0.3) {
+            0
+        } else {
+            rng.random_range(0..=layout.mant_bits())
+        },
         sign: [SignMode::Positive, SignMode::Negative, SignMode::Kept][rng.random_range(0..3)],
         e_max: rng.random(),
     };
     match rng.random_range(0..6) {
         0 => Header::Raw,
         1 => Header::AllZero,
-        2 => Header::ZeroValue { mask },
-        3 => Header::BitPlane {
-            plane,
-            presence: if plane.k == 0 {
-                0
-            } else {
-                rng.random::<u8>() & (0xff >> (8 - layout.groups()))
-            },
+        2 => Header::ZeroValue {
+            mask: random_style(layout, mask, rng),
         },
+        3 => {
+            let bits = match layout {
+                Layout::W16 => rng.random_range(0..=2),
+                Layout::W32 => 2 * rng.random_range(0..=1),
+            };
+            let zero: [u32; 8] = std::array::from_fn(|_| rng.random_range(0..=plane.k));
+            Header::BitPlane {
+                plane,
+                drops: Drops::new(bits, &zero[..layout.groups()]),
+            }
+        }
         4 => {
-            let p = rng.random_range(0..=layout.word_bits().min(31));
+            let mut widths = [0; 8];
+            for width in &mut widths[..layout.groups()] {
+                *width = layout.kept_width(rng.random_range(0..=layout.word_bits())) as u8;
+            }
             Header::Delta {
-                lo: rng.random_range(0..=(layout.word_bits() - p).min(31)),
-                p,
+                widths,
                 base: rng.random::<u32>() & (u32::MAX >> (32 - layout.word_bits())),
             }
         }
-        _ => Header::ZeroMasked { plane, mask },
+        _ => Header::ZeroMasked {
+            plane,
+            mask: random_style(layout, mask, rng),
+        },
     }
+}
+
+/// A mask in any style, at times with bytes written that need not be, and with whole bytes of zeros or ones.
+fn random_style(layout: Layout, mut bits: u64, rng: &mut StimulusRng) -> Mask {
+    for b in 0..layout.mask_bytes() {
+        match rng.random_range(0..4) {
+            0 => bits |= 0xff << (8 * b),
+            1 if bits & !(0xff << (8 * b)) != 0 => bits &= !(0xff << (8 * b)),
+            _ => {}
+        }
+    }
+    let style = MaskStyle::ALL[rng.random_range(0..3)];
+    let mut mask = Mask::new(layout, bits, style);
+    if rng.random_bool(0.3) {
+        mask.presence |= rng.random::<u8>() & (0xff >> (8 - layout.mask_bytes()));
+    }
+    mask
 }
 
 /// A block of a header and random payload.

@@ -2,12 +2,12 @@
 
 use thiserror::Error;
 
-use super::{EXP_BITS, Form, GROUP_WORDS, Layout, SignMode, TAIL_FLAG};
+use super::{Form, GROUP_WORDS, Layout, MAX_EXP_PLANES, SignMode, code};
 
 /// Parameters that BP and ZBP share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plane {
-    /// Kept planes of `e_max - E` (0..=8).
+    /// Planes of `e_max - E` (0..=7).
     pub k: u32,
     /// Dropped trailing mantissa planes (0..=mantissa bits).
     pub z: u32,
@@ -18,10 +18,240 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// Planes kept of a group whose top exponent plane is kept.
+    /// One past the highest plane of a group that keeps `kg` exponent planes.
+    #[must_use]
+    pub const fn top(&self, layout: Layout, kg: u32) -> u32 {
+        layout.mant_bits() + kg + self.sign.planes()
+    }
+
+    /// Planes of a group that keeps all exponent planes.
     #[must_use]
     pub const fn planes(&self, layout: Layout) -> u32 {
-        self.sign.planes() + self.k + layout.mant_bits() - self.z
+        self.top(layout, self.k) - self.z
+    }
+
+    /// How ZBP writes a partial group of `q` words.
+    #[must_use]
+    pub const fn partial(&self, layout: Layout, q: usize) -> Partial {
+        let (hi, z, wb) = (
+            self.top(layout, self.k) as usize,
+            self.z as usize,
+            layout.word_bytes(),
+        );
+        if q == 0 {
+            Partial::None
+        } else if q <= 4 {
+            let halves = hi.div_ceil(2) - z / 2;
+            if q * wb < halves {
+                Partial::Verbatim { words: q }
+            } else {
+                Partial::Halves {
+                    lo: z / 2,
+                    hi: hi.div_ceil(2),
+                    verbatim: 0,
+                }
+            }
+        } else if hi - z <= (q - 4) * wb + hi.div_ceil(2) {
+            Partial::Planes { lo: z, hi }
+        } else {
+            Partial::Halves {
+                lo: 0,
+                hi: hi.div_ceil(2),
+                verbatim: q - 4,
+            }
+        }
+    }
+
+    const fn prefix_len(&self) -> usize {
+        (self.z > 0) as usize
+    }
+}
+
+/// How ZBP writes the words that do not fill a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partial {
+    /// There are none.
+    None,
+    /// The words themselves.
+    Verbatim {
+        /// Their number.
+        words: usize,
+    },
+    /// The first words themselves, then half planelets of the last four.
+    Halves {
+        /// First half planelet.
+        lo: usize,
+        /// One past the last half planelet.
+        hi: usize,
+        /// Words written as they are.
+        verbatim: usize,
+    },
+    /// Planelets of all of them.
+    Planes {
+        /// First planelet.
+        lo: usize,
+        /// One past the last planelet.
+        hi: usize,
+    },
+}
+
+impl Partial {
+    /// Bytes it takes.
+    #[must_use]
+    pub const fn len(self, layout: Layout) -> usize {
+        match self {
+            Partial::None => 0,
+            Partial::Verbatim { words } => words * layout.word_bytes(),
+            Partial::Halves { lo, hi, verbatim } => verbatim * layout.word_bytes() + hi - lo,
+            Partial::Planes { lo, hi } => hi - lo,
+        }
+    }
+
+    /// Whether nothing is written.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        matches!(self, Partial::None)
+    }
+}
+
+/// How many leading exponent planes each group of a BP block leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Drops {
+    bits: u32,
+    field: u16,
+}
+
+impl Drops {
+    /// No group leaves out any.
+    pub const NONE: Drops = Drops { bits: 0, field: 0 };
+
+    /// The field of `bits` (0, 1 or 2) bits a group that leaves out as many of `zero[g]` planes as it can say.
+    #[must_use]
+    pub fn new(bits: u32, zero: &[u32]) -> Drops {
+        let most = (1 << bits) - 1;
+        let field = zero
+            .iter()
+            .enumerate()
+            .fold(0, |f, (g, z)| f | ((*z).min(most) as u16) << (bits as usize * g));
+        Drops { bits, field }
+    }
+
+    /// Bits a group: 0, 1 or 2.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// Planes that group `g` leaves out.
+    #[must_use]
+    pub const fn of(self, g: usize) -> u32 {
+        (self.field >> (self.bits as usize * g)) as u32 & ((1 << self.bits) - 1)
+    }
+
+    /// Planes left out in the first `groups` groups together.
+    #[must_use]
+    pub const fn total(self, groups: usize) -> u32 {
+        let (mut sum, mut g) = (0, 0);
+        while g < groups {
+            sum += self.of(g);
+            g += 1;
+        }
+        sum
+    }
+
+    const fn field_len(self, layout: Layout) -> usize {
+        layout.groups() * self.bits as usize / 8
+    }
+}
+
+/// How a mask is written. The discriminant is its distance from the code of the whole mask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum MaskStyle {
+    /// All bytes.
+    Whole = 0,
+    /// A presence byte, and the bytes it marks; the others are 0x00.
+    WithoutZeros = 1,
+    /// A presence byte, and the bytes it marks; the others are 0xFF.
+    WithoutOnes = 2,
+}
+
+impl MaskStyle {
+    /// All styles.
+    pub const ALL: [MaskStyle; 3] = [MaskStyle::Whole, MaskStyle::WithoutZeros, MaskStyle::WithoutOnes];
+
+    const fn filler(self) -> u8 {
+        match self {
+            MaskStyle::Whole | MaskStyle::WithoutZeros => 0,
+            MaskStyle::WithoutOnes => 0xff,
+        }
+    }
+}
+
+/// A mask of non-zero words and how it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// Bit i: word i is not zero.
+    pub bits: u64,
+    /// How it is written.
+    pub style: MaskStyle,
+    /// Mask bytes that are written, one bit each (all of them in [`MaskStyle::Whole`]).
+    pub presence: u8,
+}
+
+impl Mask {
+    /// A mask in a given style, with no byte written that need not be.
+    #[must_use]
+    pub fn new(layout: Layout, bits: u64, style: MaskStyle) -> Mask {
+        let bytes = bits.to_le_bytes();
+        let presence = (0..layout.mask_bytes())
+            .filter(|&b| style == MaskStyle::Whole || bytes[b] != style.filler())
+            .fold(0, |p, b| p | 1 << b);
+        Mask {
+            bits,
+            style,
+            presence,
+        }
+    }
+
+    /// A mask in the style that takes least; among equals the first.
+    #[must_use]
+    pub fn smallest(layout: Layout, bits: u64) -> Mask {
+        let mut best = Mask::new(layout, bits, MaskStyle::Whole);
+        for style in [MaskStyle::WithoutZeros, MaskStyle::WithoutOnes] {
+            let mask = Mask::new(layout, bits, style);
+            if mask.field_len() < best.field_len() {
+                best = mask;
+            }
+        }
+        best
+    }
+
+    /// Number of non-zero words.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.bits.count_ones() as usize
+    }
+
+    /// Bytes it takes.
+    #[must_use]
+    pub const fn field_len(&self) -> usize {
+        let presence_byte = !matches!(self.style, MaskStyle::Whole) as usize;
+        presence_byte + self.presence.count_ones() as usize
+    }
+
+    fn write(&self, out: &mut [u8]) {
+        let mut at = 0;
+        if self.style != MaskStyle::Whole {
+            out[0] = self.presence;
+            at = 1;
+        }
+        for (b, byte) in self.bits.to_le_bytes().into_iter().enumerate() {
+            if self.presence >> b & 1 != 0 {
+                out[at] = byte;
+                at += 1;
+            }
+        }
     }
 }
 
@@ -32,24 +262,22 @@ pub enum Header {
     Raw,
     /// Every word is zero.
     AllZero,
-    /// Non-zero words behind a mask (bit i = word i).
+    /// Non-zero words behind a mask.
     ZeroValue {
         /// Which words are not zero.
-        mask: u64,
+        mask: Mask,
     },
     /// Bit planes.
     BitPlane {
         /// Plane parameters.
         plane: Plane,
-        /// Bit g: group g keeps its top exponent plane.
-        presence: u8,
+        /// Planes that groups leave out.
+        drops: Drops,
     },
-    /// Bit planes of XOR differences.
+    /// Bit planes of differences.
     Delta {
-        /// Lowest kept bit position.
-        lo: u32,
-        /// Number of kept planes (0..=31).
-        p: u32,
+        /// Planes of each group (never one less than the word has); 0 beyond the last group.
+        widths: [u8; 8],
         /// Word 0.
         base: u32,
     },
@@ -58,7 +286,7 @@ pub enum Header {
         /// Plane parameters over the non-zero words.
         plane: Plane,
         /// Which words are not zero.
-        mask: u64,
+        mask: Mask,
     },
     /// The tensor's last `len` bytes (1..=127), verbatim.
     Tail {
@@ -83,131 +311,134 @@ pub enum HeaderError {
     /// The stream ends within the header.
     #[error("block header needs {needed} bytes, the stream has {have} left")]
     Truncated {
-        /// Bytes of this form's header.
+        /// Bytes of this form's header, as far as they are known.
         needed: usize,
         /// Bytes there are.
         have: usize,
     },
 }
 
-fn bad(bytes: &[u8], offset: usize, expected: &'static str) -> HeaderError {
-    HeaderError::Bad {
-        offset,
-        expected,
-        found: bytes[offset],
+/// A header's bytes, read front to back; every read is checked against the end of the stream.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn bad(&self, offset: usize, expected: &'static str) -> HeaderError {
+        HeaderError::Bad {
+            offset,
+            expected,
+            found: self.bytes[offset],
+        }
+    }
+
+    /// Checks that `n` more bytes are there.
+    fn need(&self, n: usize) -> Result<(), HeaderError> {
+        let needed = self.at + n;
+        if self.bytes.len() < needed {
+            return Err(HeaderError::Truncated {
+                needed,
+                have: self.bytes.len(),
+            });
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, n: usize) -> Result<&'a [u8], HeaderError> {
+        self.need(n)?;
+        let bytes = &self.bytes[self.at..self.at + n];
+        self.at += n;
+        Ok(bytes)
+    }
+
+    fn byte(&mut self) -> Result<u8, HeaderError> {
+        Ok(self.take(1)?[0])
+    }
+
+    fn mask(&mut self, layout: Layout, style: MaskStyle) -> Result<Mask, HeaderError> {
+        let n = layout.mask_bytes();
+        let start = self.at;
+        let presence = if style == MaskStyle::Whole {
+            0xff >> (8 - n)
+        } else {
+            let presence = self.byte()?;
+            if u32::from(presence) >> n != 0 {
+                return Err(self.bad(start, "no presence bit beyond the mask's last byte"));
+            }
+            presence
+        };
+        let mut written = self.take(presence.count_ones() as usize)?.iter();
+        let mut bytes = [0; 8];
+        for (b, byte) in bytes[..n].iter_mut().enumerate() {
+            *byte = style.filler();
+            if presence >> b & 1 != 0
+                && let Some(w) = written.next()
+            {
+                *byte = *w;
+            }
+        }
+        match u64::from_le_bytes(bytes) {
+            0 => Err(self.bad(start, "a mask with at least one bit set")),
+            bits => Ok(Mask {
+                bits,
+                style,
+                presence,
+            }),
+        }
     }
 }
 
-fn mask(layout: Layout, bytes: &[u8], at: usize) -> Result<u64, HeaderError> {
-    let mut b = [0; 8];
-    b[..layout.mask_bytes()].copy_from_slice(&bytes[at..at + layout.mask_bytes()]);
-    match u64::from_le_bytes(b) {
-        0 => Err(bad(bytes, at, "a mask with at least one bit set")),
-        m => Ok(m),
-    }
+/// BP's or ZBP's form field, sign mode and `k` of a code byte, if it is one.
+fn plane_code(layout: Layout, byte: u8) -> Option<(u8, SignMode, u32)> {
+    let form = byte >> 5;
+    let sign = SignMode::from_code(byte >> 3 & 3)?;
+    let exists = form < code::OTHER && !(form == code::BIT_PLANE + 1 && layout == Layout::W32);
+    exists.then_some((form, sign, u32::from(byte & 7)))
 }
 
-fn plane(layout: Layout, bytes: &[u8]) -> Result<Plane, HeaderError> {
-    let b1 = bytes[1];
-    if b1 & 0x80 != 0 {
-        return Err(bad(bytes, 1, "bit 7 clear"));
-    }
-    let Some(sign) = SignMode::from_code(b1 >> 5) else {
-        return Err(bad(bytes, 1, "sign mode 0, 1 or 2 in bits 6..5"));
-    };
-    let z = u32::from(b1 & 0x1f);
-    if z > layout.mant_bits() {
-        return Err(bad(
-            bytes,
-            1,
-            "no more dropped planes than mantissa bits in bits 4..0",
-        ));
-    }
-    Ok(Plane {
-        k: u32::from(bytes[0] & 0xf),
-        z,
-        sign,
-        e_max: bytes[2],
-    })
-}
-
-/// Length in bytes of the header that starts with `first`, or `None` if no header does.
-#[must_use]
-pub const fn header_len(layout: Layout, first: u8) -> Option<usize> {
-    match first {
-        0x00 | 0x11 => Some(1),
-        0x10 => Some(1 + layout.mask_bytes()),
-        0x20..=0x28 => Some(4),
-        0x30..=0x3f => Some(2 + layout.word_bytes()),
-        0x40..=0x48 => Some(3 + layout.mask_bytes()),
-        0x81..=0xff => Some(1),
-        _ => None,
-    }
-}
+const FIRST: &str = "the first byte of a block";
 
 impl Header {
     /// Parses the header at the start of `bytes`.
     ///
     /// # Errors
-    /// [`HeaderError`] as `docs/format.md` section 4, steps 1 to 3, in that order.
+    /// [`HeaderError`] as `docs/format.md` section 4, steps 1 to 6, in that order.
     pub fn parse(layout: Layout, bytes: &[u8]) -> Result<Header, HeaderError> {
-        let Some(&first) = bytes.first() else {
-            return Err(HeaderError::Truncated { needed: 1, have: 0 });
-        };
-        let Some(needed) = header_len(layout, first) else {
-            return Err(bad(bytes, 0, "the first byte of a block"));
-        };
-        if bytes.len() < needed {
-            return Err(HeaderError::Truncated {
-                needed,
-                have: bytes.len(),
-            });
-        }
-        if first & TAIL_FLAG != 0 {
-            return Ok(Header::Tail {
-                len: usize::from(first & !TAIL_FLAG),
-            });
-        }
-        match first >> 4 {
-            0 => Ok(Header::Raw),
-            1 if first == 0x11 => Ok(Header::AllZero),
-            1 => Ok(Header::ZeroValue {
-                mask: mask(layout, bytes, 1)?,
-            }),
-            2 => {
-                let plane = plane(layout, bytes)?;
-                let presence = bytes[3];
-                if u32::from(presence) >> layout.groups() != 0 {
-                    return Err(bad(bytes, 3, "no presence bit beyond the last group"));
+        let mut fields = Fields { bytes, at: 0 };
+        let first = fields.byte()?;
+        let header = match first {
+            code::RAW => Header::Raw,
+            code::ALL_ZERO => Header::AllZero,
+            code::TAIL => match usize::from(fields.byte()?) {
+                len @ 1..=127 => Header::Tail { len },
+                _ => return Err(fields.bad(1, "a tail length of 1 to 127")),
+            },
+            code::DELTA => delta(layout, &mut fields)?,
+            _ if first.wrapping_sub(code::ZERO_VALUE) < 3 => {
+                let style = MaskStyle::ALL[usize::from(first - code::ZERO_VALUE)];
+                Header::ZeroValue {
+                    mask: fields.mask(layout, style)?,
                 }
-                if plane.k == 0 && presence != 0 {
-                    return Err(bad(bytes, 3, "no presence bit where no exponent plane is kept"));
-                }
-                Ok(Header::BitPlane { plane, presence })
             }
-            3 => {
-                let b1 = bytes[1];
-                if b1 & 0x60 != 0 {
-                    return Err(bad(bytes, 1, "bits 6..5 clear"));
+            _ if first >> 5 == code::PREFIX => {
+                let z = u32::from(first & 0x1f);
+                if z == 0 || z > layout.mant_bits() {
+                    return Err(fields.bad(0, FIRST));
                 }
-                let p = u32::from(first & 0xf) << 1 | u32::from(b1 >> 7);
-                let lo = u32::from(b1 & 0x1f);
-                if lo + p > layout.word_bits() {
-                    return Err(bad(bytes, 1, "planes within the word"));
-                }
-                let mut base = [0; 4];
-                base[..layout.word_bytes()].copy_from_slice(&bytes[2..2 + layout.word_bytes()]);
-                Ok(Header::Delta {
-                    lo,
-                    p,
-                    base: u32::from_le_bytes(base),
-                })
+                let byte = fields.byte()?;
+                let Some(form) = plane_code(layout, byte) else {
+                    return Err(fields.bad(1, "a code byte of BP or ZBP after the prefix"));
+                };
+                planes(layout, &mut fields, form, z)?
             }
-            _ => Ok(Header::ZeroMasked {
-                plane: plane(layout, bytes)?,
-                mask: mask(layout, bytes, 3)?,
-            }),
-        }
+            _ => match plane_code(layout, first) {
+                Some(form) => planes(layout, &mut fields, form, 0)?,
+                None => return Err(fields.bad(0, FIRST)),
+            },
+        };
+        debug_assert_eq!(fields.at, header.header_len(layout));
+        Ok(header)
     }
 
     /// The block's form; `None` for a tail.
@@ -227,11 +458,12 @@ impl Header {
     #[must_use]
     pub const fn header_len(&self, layout: Layout) -> usize {
         match self {
-            Header::Raw | Header::AllZero | Header::Tail { .. } => 1,
-            Header::ZeroValue { .. } => 1 + layout.mask_bytes(),
-            Header::BitPlane { .. } => 4,
-            Header::Delta { .. } => 2 + layout.word_bytes(),
-            Header::ZeroMasked { .. } => 3 + layout.mask_bytes(),
+            Header::Raw | Header::AllZero => 1,
+            Header::Tail { .. } => 2,
+            Header::ZeroValue { mask } => 1 + mask.field_len(),
+            Header::BitPlane { plane, drops } => 2 + plane.prefix_len() + drops.field_len(layout),
+            Header::Delta { .. } => 1 + layout.width_bytes() + layout.word_bytes(),
+            Header::ZeroMasked { plane, mask } => 2 + plane.prefix_len() + mask.field_len(),
         }
     }
 
@@ -241,20 +473,22 @@ impl Header {
         match self {
             Header::Raw => super::BLOCK_BYTES,
             Header::AllZero => 0,
-            Header::ZeroValue { mask } => layout.word_bytes() * mask.count_ones() as usize,
-            Header::BitPlane { plane, presence } => {
-                let drops = if plane.k == 0 {
-                    0
-                } else {
-                    layout.groups() - presence.count_ones() as usize
-                };
-                layout.groups() * plane.planes(layout) as usize - drops
+            Header::ZeroValue { mask } => layout.word_bytes() * mask.count(),
+            Header::BitPlane { plane, drops } => {
+                layout.groups() * plane.planes(layout) as usize - drops.total(layout.groups()) as usize
             }
-            Header::Delta { p, .. } => layout.groups() * *p as usize,
+            Header::Delta { widths, .. } => {
+                let (mut sum, mut g) = (0, 0);
+                while g < widths.len() {
+                    sum += widths[g] as usize;
+                    g += 1;
+                }
+                sum
+            }
             Header::ZeroMasked { plane, mask } => {
-                let nz = mask.count_ones() as usize;
-                let planes = plane.planes(layout) as usize;
-                planes * (nz / GROUP_WORDS) + partial_len(layout, nz % GROUP_WORDS, planes)
+                let nz = mask.count();
+                let partial = plane.partial(layout, nz % GROUP_WORDS).len(layout);
+                plane.planes(layout) as usize * (nz / GROUP_WORDS) + partial
             }
             Header::Tail { len } => *len,
         }
@@ -280,55 +514,107 @@ impl Header {
     /// # Panics
     /// If `out` is shorter than the header.
     pub fn write(&self, layout: Layout, out: &mut [u8]) -> usize {
-        let plane_bytes = |p: &Plane, form: Form| {
-            debug_assert!(p.k <= EXP_BITS && p.z <= layout.mant_bits());
-            [
-                form.code() << 4 | p.k as u8,
-                (p.sign as u8) << 5 | p.z as u8,
-                p.e_max,
-            ]
-        };
-        let mask_len = layout.mask_bytes();
         match self {
-            Header::Raw => out[0] = 0x00,
-            Header::AllZero => out[0] = 0x11,
+            Header::Raw => out[0] = code::RAW,
+            Header::AllZero => out[0] = code::ALL_ZERO,
+            Header::Tail { len } => out[..2].copy_from_slice(&[code::TAIL, *len as u8]),
             Header::ZeroValue { mask } => {
-                out[0] = 0x10;
-                out[1..=mask_len].copy_from_slice(&mask.to_le_bytes()[..mask_len]);
+                out[0] = code::ZERO_VALUE + mask.style as u8;
+                mask.write(&mut out[1..]);
             }
-            Header::BitPlane { plane, presence } => {
-                out[..3].copy_from_slice(&plane_bytes(plane, Form::BitPlane));
-                out[3] = *presence;
-            }
-            Header::Delta { lo, p, base } => {
-                out[0] = 0x30 | (p >> 1) as u8;
-                out[1] = ((p & 1) << 7) as u8 | *lo as u8;
-                out[2..2 + layout.word_bytes()].copy_from_slice(&base.to_le_bytes()[..layout.word_bytes()]);
+            Header::BitPlane { plane, drops } => {
+                let at = write_plane(layout, plane, code::BIT_PLANE + drops.bits as u8, out);
+                let n = drops.field_len(layout);
+                out[at..at + n].copy_from_slice(&drops.field.to_le_bytes()[..n]);
             }
             Header::ZeroMasked { plane, mask } => {
-                out[..3].copy_from_slice(&plane_bytes(plane, Form::ZeroMasked));
-                out[3..3 + mask_len].copy_from_slice(&mask.to_le_bytes()[..mask_len]);
+                let at = write_plane(layout, plane, code::ZERO_MASKED + mask.style as u8, out);
+                mask.write(&mut out[at..]);
             }
-            Header::Tail { len } => out[0] = TAIL_FLAG | *len as u8,
+            Header::Delta { widths, base } => {
+                let field = widths.iter().enumerate().fold(0u64, |f, (g, w)| {
+                    // All ones stand for the whole word.
+                    let width = u64::from(*w).min(u64::from(layout.word_bits()) - 1);
+                    f | width << (layout.width_bits() as usize * g)
+                });
+                let (n, wb) = (layout.width_bytes(), layout.word_bytes());
+                out[0] = code::DELTA;
+                out[1..1 + n].copy_from_slice(&field.to_le_bytes()[..n]);
+                out[1 + n..1 + n + wb].copy_from_slice(&base.to_le_bytes()[..wb]);
+            }
         }
         self.header_len(layout)
     }
 }
 
-/// Whether a partial group of `q` words is written verbatim where a full group takes `planes` planelets.
-#[must_use]
-pub const fn partial_verbatim(layout: Layout, q: usize, planes: usize) -> bool {
-    q * layout.word_bytes() < planes
+fn planes(
+    layout: Layout,
+    fields: &mut Fields<'_>,
+    (form, sign, k): (u8, SignMode, u32),
+    z: u32,
+) -> Result<Header, HeaderError> {
+    let plane = |e_max| Plane { k, z, sign, e_max };
+    if form >= code::ZERO_MASKED {
+        let style = MaskStyle::ALL[usize::from(form - code::ZERO_MASKED)];
+        // A mask's presence byte is part of what must be there at first.
+        fields.need(
+            1 + if style == MaskStyle::Whole {
+                layout.mask_bytes()
+            } else {
+                1
+            },
+        )?;
+        return Ok(Header::ZeroMasked {
+            plane: plane(fields.byte()?),
+            mask: fields.mask(layout, style)?,
+        });
+    }
+    let bits = u32::from(form - code::BIT_PLANE);
+    let mut drops = Drops { bits, field: 0 };
+    let n = drops.field_len(layout);
+    fields.need(1 + n)?;
+    let e_max = fields.byte()?;
+    let at = fields.at;
+    for (i, byte) in fields.take(n)?.iter().enumerate() {
+        drops.field |= u16::from(*byte) << (8 * i);
+    }
+    for g in 0..layout.groups() {
+        if drops.of(g) > k {
+            let byte = at + g * bits as usize / 8;
+            return Err(fields.bad(byte, "no group with more dropped planes than there are"));
+        }
+    }
+    Ok(Header::BitPlane {
+        plane: plane(e_max),
+        drops,
+    })
 }
 
-/// Bytes of a partial group of `q` words (0: none).
-#[must_use]
-pub const fn partial_len(layout: Layout, q: usize, planes: usize) -> usize {
-    if q == 0 {
-        0
-    } else if partial_verbatim(layout, q, planes) {
-        q * layout.word_bytes()
-    } else {
-        planes
+fn delta(layout: Layout, fields: &mut Fields<'_>) -> Result<Header, HeaderError> {
+    let n = layout.width_bytes();
+    let bytes = fields.take(n + layout.word_bytes())?;
+    let little_endian = |bytes: &[u8]| bytes.iter().rev().fold(0, |w, b| w << 8 | u32::from(*b));
+    let field = little_endian(&bytes[..n]);
+    let mut widths = [0; 8];
+    for (g, width) in widths[..layout.groups()].iter_mut().enumerate() {
+        let bits = field >> (layout.width_bits() as usize * g) & (layout.word_bits() - 1);
+        *width = layout.kept_width(bits) as u8;
     }
+    if layout == Layout::W32 && field >> 20 != 0 {
+        return Err(fields.bad(3, "bits 7..4 clear"));
+    }
+    Ok(Header::Delta {
+        widths,
+        base: little_endian(&bytes[n..]),
+    })
+}
+
+/// Prefix, code byte and `e_max`; returns their length.
+fn write_plane(layout: Layout, plane: &Plane, form: u8, out: &mut [u8]) -> usize {
+    debug_assert!(plane.k <= MAX_EXP_PLANES && plane.z <= layout.mant_bits());
+    let n = plane.prefix_len();
+    out[0] = code::PREFIX << 5 | plane.z as u8;
+    out[n] = form << 5 | (plane.sign as u8) << 3 | plane.k as u8;
+    out[n + 1] = plane.e_max;
+    n + 2
 }

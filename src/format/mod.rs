@@ -3,29 +3,59 @@
 
 pub mod header;
 
-pub use header::{Header, HeaderError, Plane};
+pub use header::{Drops, Header, HeaderError, Mask, MaskStyle, Partial, Plane};
 
-/// Version of the block format. Version 0 is not frozen.
-pub const FORMAT_VERSION: u16 = 0;
+/// Version of the block format.
+pub const FORMAT_VERSION: u8 = 1;
+/// Candidate of that version; 0 once the version is frozen (`docs/format.md`, section 5).
+pub const FORMAT_CANDIDATE: u8 = 1;
+/// Version and candidate as the container stores them: candidate in the upper half of a byte.
+pub const FORMAT_CODE: u8 = FORMAT_CANDIDATE << 4 | FORMAT_VERSION;
 /// Bytes in a full block.
 pub const BLOCK_BYTES: usize = 128;
 /// Words in a group; also the number of bits in a planelet.
 pub const GROUP_WORDS: usize = 8;
 /// Largest encoded size of a full block: one header byte and the raw bytes.
 pub const MAX_BLOCK_LEN: usize = BLOCK_BYTES + 1;
-/// Longest header (ZBP under W16: three bytes and the mask).
-pub const MAX_HEADER_LEN: usize = 11;
+/// Longest header that decodes (ZBP under W16: prefix, code byte, `e_max`, presence byte, the whole mask).
+pub const MAX_HEADER_LEN: usize = 12;
 /// Bits of the field below the sign that the plane forms code relative to its maximum.
 pub const EXP_BITS: u32 = 8;
-/// Set in a tail block's first byte; the other seven bits are its length.
-pub const TAIL_FLAG: u8 = 0x80;
+/// Most exponent planes that BP and ZBP can keep.
+pub const MAX_EXP_PLANES: u32 = 7;
+/// By word of a group, the word of the same group that predicts it in DBP; `None`: the last word of the group before.
+pub const PREDICTOR: [Option<usize>; GROUP_WORDS] =
+    [None, None, Some(1), Some(1), Some(3), Some(3), Some(5), Some(5)];
 /// Number of forms a full block can take.
 pub const FORMS: usize = 5;
 
-/// Worst-case size of the block stream of `raw_bytes` bytes, in bytes: one more per started block.
+/// Worst-case size of the block stream of `raw_bytes` bytes, in bytes: one more per full block, two for a tail.
 #[must_use]
 pub const fn max_stream_len(raw_bytes: u64) -> u64 {
-    raw_bytes + raw_bytes.div_ceil(BLOCK_BYTES as u64)
+    let tail = !raw_bytes.is_multiple_of(BLOCK_BYTES as u64);
+    raw_bytes + raw_bytes / BLOCK_BYTES as u64 + 2 * tail as u64
+}
+
+/// First bytes of blocks (`docs/format.md`, section 2). BP and ZBP: the form field, the sign mode and `k`.
+pub mod code {
+    /// 128 bytes verbatim.
+    pub const RAW: u8 = 0xC0;
+    /// Every word is zero.
+    pub const ALL_ZERO: u8 = 0xC1;
+    /// The tensor's last bytes.
+    pub const TAIL: u8 = 0xC2;
+    /// Bit planes of differences.
+    pub const DELTA: u8 = 0xC3;
+    /// Zero-value with a whole mask; the two other mask styles follow.
+    pub const ZERO_VALUE: u8 = 0xC4;
+    /// Form field of BP with 0, 1 or 2 drop bits a group.
+    pub const BIT_PLANE: u8 = 0;
+    /// Form field of ZBP with a whole mask; the two other mask styles follow.
+    pub const ZERO_MASKED: u8 = 3;
+    /// Form field of the codes that are whole bytes.
+    pub const OTHER: u8 = 6;
+    /// Form field of the prefix, whose other five bits are the number of zero mantissa planes.
+    pub const PREFIX: u8 = 7;
 }
 
 /// How a tensor's bytes are cut into words.
@@ -72,6 +102,28 @@ impl Layout {
     #[must_use]
     pub const fn mask_bytes(self) -> usize {
         self.words() / 8
+    }
+
+    /// Bits of a group's width in DBP.
+    #[must_use]
+    pub const fn width_bits(self) -> u32 {
+        match self {
+            Layout::W16 => 4,
+            Layout::W32 => 5,
+        }
+    }
+
+    /// Planes that DBP writes of a group whose code words have this bit length: one value less than the field has
+    /// is one too few, so the last width but one takes the last.
+    #[must_use]
+    pub const fn kept_width(self, bits: u32) -> u32 {
+        bits + (bits + 1 == self.word_bits()) as u32
+    }
+
+    /// Bytes of DBP's width field.
+    #[must_use]
+    pub const fn width_bytes(self) -> usize {
+        (self.groups() * self.width_bits() as usize).div_ceil(8)
     }
 
     /// Bits below the 8-bit exponent field.
@@ -126,7 +178,7 @@ pub enum Form {
     ZeroValue = 1,
     /// Bit planes, exponents relative to the block's maximum.
     BitPlane = 2,
-    /// Bit planes of the XOR with the word before.
+    /// Bit planes of the difference to an earlier word.
     DeltaBitPlane = 3,
     /// Bit planes of the non-zero words behind a mask.
     ZeroMasked = 4,
@@ -142,7 +194,7 @@ impl Form {
         Form::ZeroMasked,
     ];
 
-    /// The form code: bits 6..4 of a block's first byte.
+    /// The form code, as the engine's status knows it.
     #[must_use]
     pub const fn code(self) -> u8 {
         self as u8

@@ -3,7 +3,6 @@
 use super::units::Units;
 use super::{Beat, MAX_BEAT_BYTES, Status, StreamIn, StreamOut};
 use crate::codec::{Verdict, decode_block};
-use crate::format::header::header_len;
 use crate::format::{BLOCK_BYTES, Header, HeaderError, Layout, MAX_HEADER_LEN};
 
 /// Entries of the input FIFO.
@@ -397,11 +396,11 @@ impl Decompressor {
         let mut bytes = [0; MAX_HEADER_LEN];
         let bytes = &mut bytes[..run.avail.min(MAX_HEADER_LEN)];
         self.peek(*position, bytes);
-        if header_len(self.layout, bytes[0]).is_some_and(|needed| needed > run.avail) && !run.ended {
-            self.hdr = None;
-            return;
-        }
         self.hdr = Some(match Header::parse(self.layout, bytes) {
+            Err(HeaderError::Truncated { .. }) if !run.ended => {
+                self.hdr = None;
+                return;
+            }
             Err(HeaderError::Bad { .. }) => Hdr::Error(Verdict::BadHeader),
             Err(HeaderError::Truncated { .. }) => Hdr::Error(Verdict::Truncated),
             Ok(header) => {

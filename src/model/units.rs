@@ -1,6 +1,5 @@
 //! How a block's payload is cut into units, and which beat of the block completes or needs which unit.
 
-use crate::format::header::partial_len;
 use crate::format::{BLOCK_BYTES, GROUP_WORDS, Header, Layout};
 
 /// Most beats and units of a block (at 32 bytes per beat).
@@ -27,7 +26,7 @@ impl Units {
         let beats = BLOCK_BYTES / beat_bytes;
         let unit_words = beat_bytes / layout.word_bytes();
         let mask = match header {
-            Header::ZeroValue { mask } | Header::ZeroMasked { mask, .. } => *mask,
+            Header::ZeroValue { mask } | Header::ZeroMasked { mask, .. } => mask.bits,
             Header::AllZero => 0,
             _ => u64::MAX >> (64 - layout.words()),
         };
@@ -60,18 +59,12 @@ impl Units {
         let per_unit = self.unit_words / GROUP_WORDS;
         (u * per_unit..(u + 1) * per_unit)
             .map(|g| match header {
-                Header::BitPlane { plane, presence } => {
-                    plane.planes(layout) as usize - usize::from(plane.k > 0 && presence >> g & 1 == 0)
-                }
-                Header::Delta { p, .. } => *p as usize,
-                Header::ZeroMasked { plane, .. } => {
-                    let planes = plane.planes(layout) as usize;
-                    match ((g + 1) * GROUP_WORDS).saturating_sub(self.pads) {
-                        0 => 0,
-                        q @ 1..GROUP_WORDS => partial_len(layout, q, planes),
-                        _ => planes,
-                    }
-                }
+                Header::BitPlane { plane, drops } => (plane.planes(layout) - drops.of(g)) as usize,
+                Header::Delta { widths, .. } => usize::from(widths[g]),
+                Header::ZeroMasked { plane, .. } => match ((g + 1) * GROUP_WORDS).saturating_sub(self.pads) {
+                    q @ 0..GROUP_WORDS => plane.partial(layout, q).len(layout),
+                    _ => plane.planes(layout) as usize,
+                },
                 _ => 0,
             })
             .sum()
