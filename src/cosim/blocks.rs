@@ -89,7 +89,7 @@ impl Blocks {
             targets.push(Target::BitPlane(k, z, SIGNS[rng.random_range(0..3)], drops));
         }
         for presence in 1..1u32 << layout.groups() {
-            targets.push(Target::Mask(presence, rng.random()));
+            targets.extend([Target::Mask(presence, false), Target::Mask(presence, true)]);
         }
         for g in 0..layout.groups() {
             for drop in 0..4 {
