@@ -15,6 +15,7 @@ planezip_planes.sv
 planezip_lanes.sv
 planezip_ring.sv
 planezip_packer.sv
+planezip_comp_header.sv
 planezip_comp_status.sv
 planezip_beat_queue.sv
 planezip_lane_select.sv

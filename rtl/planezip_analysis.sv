@@ -1,17 +1,15 @@
 // PlaneZip: block framing, running analysis and form decision of the compressor.
 //
 // Function    Watches the beats that enter the beat FIFO and keeps, for the block being received, what the form
-//             decision needs: largest E, smallest E of the non-zero words (block and group), OR and AND of the words,
-//             the mask of non-zero words and their number. From these registers it computes the block's description.
+//             decision needs: largest E, smallest E of the non-zero words (block and group), OR of the words, widths of
+//             the groups' differences, the mask of non-zero words and their number. From these registers it computes
+//             the block's description.
 // Latency     The description is registered in the second cycle after the block's last beat, or when the one before
 //             it is done.
 // Throughput  One beat per cycle; a tail or null block that has to wait steps aside, so that it does not keep the
 //             next block out of the accumulators.
 // Handshake   The caller fires a beat only while `ready_o`; `sum_free_i` says that it is done with `sum_o`.
 // Parameters  Beat: bytes per beat, 32 or 64.
-//
-// A bit position differs between words that follow each other exactly if it is neither set in all words nor clear
-// in all: OR and AND give DBP's range without an XOR.
 
 module planezip_analysis
   import planezip_pkg::*;
@@ -109,14 +107,16 @@ module planezip_analysis
   logic [Lanes-1:0][15:0] lane;
   logic [Lanes-1:0]       nz_half, nz;   // half-word, its word is not zero
   logic [Lanes-1:0]       is_word;       // lanes that hold a word's sign and exponent
-  logic [15:0]            or_even, or_odd, and_even, and_odd;
+  logic [15:0]            or_even;
+  logic [7:0]             or_odd;        // without E
   logic                   sign_all;      // every non-zero word is negative
   logic [LaneW:0]         nz_cnt;
   logic [7:0]             e_max, e_min;
   logic [Segs-1:0][7:0]   seg_min;
 
   // Accumulators.
-  logic [15:0]           or_even_q, or_odd_q, and_even_q, and_odd_q;
+  logic [15:0]           or_even_q;
+  logic [7:0]            or_odd_q;
   logic                  sign_all_q;
   logic [6:0]            nz_cnt_q;
   logic [7:0]            e_max_q, e_min_q;
@@ -131,13 +131,9 @@ module planezip_analysis
     for (int l = 0; l < int'(Lanes); l++) nz[l] = nz_half[l] || (wide && nz_half[l ^ 1]);
     or_even  = '0;
     or_odd   = '0;
-    and_even = '1;
-    and_odd  = '1;
     for (int l = 0; l < int'(Lanes); l += 2) begin
       or_even  |= lane[l];
-      or_odd   |= lane[l+1];
-      and_even &= lane[l];
-      and_odd  &= lane[l+1];
+      or_odd  |= {lane[l+1][15], lane[l+1][6:0]};
     end
     sign_all = 1'b1;
     nz_cnt = '0;
@@ -173,21 +169,73 @@ module planezip_analysis
     end
   end
 
+  // Widths of the groups' differences, as DBP's width field has them: all ones for the whole word.
+  logic [Lanes-1:0][15:0] code;
+  logic [1:0][15:0]       prior, prior_q;
+  logic [Segs-1:0][4:0]   width;      // W32: of the group, in both its segments
+  logic [6:0]             width_sum;  // planes of the beat's groups
+
+  always_comb begin : predecessors
+    prior[0] = first ? lane[0] : prior_q[0];
+    prior[1] = !first ? prior_q[1] : wide ? lane[1] : lane[0];
+  end
+
+  planezip_delta #(
+    .Lanes (Lanes)
+  ) u_delta (
+    .data_i   (lane),
+    .before_i (prior),
+    .w32_i    (wide),
+    .code_o   (code)
+  );
+
+  always_comb begin : widths
+    width_sum = '0;
+    for (int s = 0; s < int'(Segs); s++) begin
+      logic [15:0] narrow;
+      logic [31:0] any;
+      narrow = '0;
+      any = '0;
+      for (int l = 0; l < 8; l++) narrow |= code[8*s+l];
+      for (int l = 0; l < 8; l++) any |= {code[16*(s/2)+2*l+1], code[16*(s/2)+2*l]};
+      if (!wide) any = {16'd0, narrow};
+      // Bit length, most significant bit first; the whole word and one bit less give all ones.
+      width[s] = wide ? {5{|any[31:30]}} : {1'b0, {4{|any[15:14]}}};
+      for (int b = 0; b < 30; b++) begin
+        if (any[b] && (any >> (b + 1)) == 32'd0 && (wide || b < 14)) width[s] = 5'(b + 1);
+      end
+      if (!wide || s % 2 == 0) width_sum += 7'(width[s]) + 7'(wide ? &width[s] : &width[s][3:0]);
+    end
+  end
+
+  logic [7:0]      width_sum_q;
+  logic [31:0]     width_field;
+  logic [7:0][4:0] width_q;
+
+  always_comb begin : width_fields
+    for (int g = 0; g < 8; g++) width_field[4*g+:4] = width_q[g][3:0];
+    if (wide_q) begin
+      width_field = '0;
+      for (int g = 0; g < 4; g++) width_field[5*g+:5] = width_q[2*g];
+    end
+  end
+
   always_ff @(posedge clk_i) begin : accumulate
     if (fire_i) begin
       or_even_q  <= or_even | (first ? 16'h0 : or_even_q);
-      or_odd_q   <= or_odd | (first ? 16'h0 : or_odd_q);
-      and_even_q <= and_even & (first ? 16'hFFFF : and_even_q);
-      and_odd_q  <= and_odd & (first ? 16'hFFFF : and_odd_q);
+      or_odd_q   <= or_odd | (first ? 8'h0 : or_odd_q);
       sign_all_q <= sign_all && (first || sign_all_q);
       nz_cnt_q   <= 7'(nz_cnt) + (first ? 7'd0 : nz_cnt_q);
       e_max_q    <= e_max;
       e_min_q    <= e_min;
+      prior_q    <= lane[Lanes-1:Lanes-2];
+      width_sum_q <= 8'(width_sum) + (first ? 8'd0 : width_sum_q);
     end
     for (int b = 0; b < int'(Beats); b++) begin
       if (fire_i && beat_q == 2'(b)) begin
         mask_q[b*Lanes+:Lanes]  <= nz;
         seg_min_q[b*Segs+:Segs] <= seg_min;
+        width_q[b*Segs+:Segs]   <= width;
       end
     end
   end
@@ -202,13 +250,14 @@ module planezip_analysis
     .last_beat_i (last_beat_q),
     .keep_i      (keep_q),
     .or_i        ({or_odd_q, or_even_q}),
-    .and_i       ({and_odd_q, and_even_q}),
     .sign_all_i  (sign_all_q),
     .nz_cnt_i    (nz_cnt_q),
     .e_max_i     (e_max_q),
     .e_min_i     (e_min_q),
     .seg_min_i   (seg_min_q),
     .mask_i      (mask_q),
+    .widths_i    (width_field),
+    .delta_sum_i (width_sum_q),
     .desc_o      (desc)
   );
 
@@ -229,7 +278,7 @@ module planezip_analysis
       sum_d.masked    = 1'b0;
       sum_d.last_beat = side_q.last_beat;
       sum_d.b0        = side_q.b0;
-      sum_d.hdr_len   = {3'd0, side_q.b0 != 8'h80};
+      sum_d.hdr_len   = {2'd0, side_q.b0 != 8'h80, 1'b0};
       sum_d.pads      = '0;
     end
   end

@@ -2,20 +2,30 @@
 
 package planezip_comp_pkg;
 
+  // How a partial group goes.
+  typedef enum logic [1:0] {
+    PartPlanes   = 2'd0,
+    PartVerbatim = 2'd1,
+    PartHalves   = 2'd2   // words beyond four verbatim, then half planelets
+  } part_e;
+
   // A block's form decision and everything S0 and S1 need to code it.
   typedef struct packed {
     logic        last;      // the block ends its packet
     logic [1:0]  last_beat; // index of the block's last beat
     logic        w32;       // layout
     logic        masked;    // ZV with a mask, ZBP
-    logic [7:0]  b0;        // header byte 0: form, k or p >> 1; tail: 0x80 + t; null block: 0x80
-    logic [7:0]  b1;        // header byte 1 of BP, ZBP, DBP; bits 4..0 are the first planelet
+    logic [7:0]  b0;        // bits 6..4 form, 3..0 k of BP and ZBP, bit 0 ZV without a non-zero word; tail: 0x80 + t;
+                            // null block: 0x80
+    logic [1:0]  style;     // BP: drop bits per group; ZV, ZBP: mask style
+    logic [1:0]  mode;      // sign mode
+    logic [4:0]  z;         // BP, ZBP: zero mantissa planes
     logic [7:0]  e_max;     // all ones in DBP
     logic        kept;      // signs are coded
-    logic [7:0]  pres;      // presence bits
-    logic [5:0]  planes;    // planelets of a group with its presence bit set
+    logic [31:0] field;     // BP: drop field; DBP: width field
+    logic [5:0]  top;       // BP, ZBP: planes of a group that drops none, zero ones included
     logic [4:0]  pads;      // pad half-words before the sequence; 0 in unmasked forms
-    logic        verb_part; // ZBP: the partial group goes verbatim
+    part_e       part;      // ZBP: how the partial group goes
     logic [3:0]  hdr_len;   // header bytes
     logic [63:0] mask;      // per half-word of the block: it belongs to a non-zero word
   } desc_t;
@@ -31,7 +41,7 @@ package planezip_comp_pkg;
   typedef struct packed {
     logic       first_dbp; // the unit holds word 0 of a DBP block
     logic       kept;      // signs are coded
-    logic [3:0] sign_pos;  // bit of F that takes the sign where the presence bit is 1
+    logic [3:0] sign_pos;  // bit of F that takes the sign where no plane is dropped
     logic [7:0] e_max;
   } xform_t;
 

@@ -1,10 +1,11 @@
-// PlaneZip: S0 data path of the compressor: compaction of half-words into units, XOR deltas.
+// PlaneZip: S0 data path of the compressor: compaction of half-words into units, differences.
 //
 // Function    The half-words of the beat that `take_i` marks go, in order, to the lanes start, start + 1, ... (mod
 //             Lanes); those that a unit still lacks wait in the unit register. `~unit_n_o` is the unit under
 //             construction with this beat's half-words in place, complete if `full_o`. Unmasked forms take every
 //             half-word with start 0: the network is then the identity and each beat one unit.
-//             With `dbp_i` each word is replaced by its XOR with the word before it, E inverted (see planezip_delta).
+//             With `dbp_i` each word but a block's first is replaced by its code (see planezip_delta), E inverted: S1 takes
+//             e_max - E with e_max all ones, which restores it.
 // Latency     Combinational from beat to unit; state changes with `fire_i`.
 // Throughput  One beat per cycle.
 // Parameters  Beat: bytes per beat, 32 or 64.
@@ -67,11 +68,12 @@ module planezip_compact #(
   // Data path. Unit register: lanes at or above the next start are written before they are used, so they may take
   // anything. In DBP, where nothing waits, it holds the beat before.
   // ---------------------------------------------------------------------------------------------------------
-  logic [Lanes-1:0][15:0] net, delta;
+  logic [Lanes-1:0][15:0] net, code, delta;
   logic [Lanes-1:0][15:0] unit_q;
   logic [Lanes-1:0]       below;      // lane < start
   logic [Lanes-1:0]       pad;        // lane < pads
-  logic [Lanes-1:0]       xor_1, xor_2;
+  logic [Lanes-1:0]       diff;       // lane takes a code
+  logic [1:0][15:0]       prior;
 
   planezip_exchange #(
     .Lanes (Lanes)
@@ -82,14 +84,15 @@ module planezip_compact #(
     .data_o   (net)
   );
 
-  // A block's first word has no predecessor: it passes unchanged.
+  // A block's first word passes unchanged, and predicts the second.
   always_comb begin : lane_selects
     for (int c = 0; c < int'(Lanes); c++) begin
       below[c] = LaneW'(c) < start_i;
       pad[c]   = LaneW'(c) < pads_i;
-      xor_1[c] = dbp_i && !w32_i && !(block_first_i && c == 0);
-      xor_2[c] = dbp_i && w32_i && !(block_first_i && c <= 1);
+      diff[c]  = dbp_i && !(block_first_i && (c == 0 || (w32_i && c == 1)));
     end
+    prior[0] = block_first_i ? beat_i[0] : unit_q[Lanes-2];
+    prior[1] = !block_first_i ? unit_q[Lanes-1] : w32_i ? beat_i[1] : beat_i[0];
   end
 
   always_ff @(posedge clk_i) begin : wait_for_unit
@@ -101,23 +104,27 @@ module planezip_compact #(
   planezip_delta #(
     .Lanes (Lanes)
   ) u_delta (
-    .data_i    (net),
-    .before_i  (unit_q[Lanes-1:Lanes-2]),
-    .xor_1_i   (xor_1),
-    .xor_1_n_i (~xor_1),
-    .xor_2_i   (xor_2),
-    .xor_2_n_i (~xor_2),
-    .data_o    (delta)
+    .data_i   (beat_i),
+    .before_i (prior),
+    .w32_i,
+    .code_o   (code)
   );
+
+  // In W32 the even lanes hold no E.
+  always_comb begin : invert_e
+    for (int c = 0; c < int'(Lanes); c++) delta[c] = code[c] ^ {1'b0, {8{c % 2 != 0 || !w32_i}}, 7'd0};
+  end
 
   planezip_merge #(
     .Lanes (Lanes)
   ) u_merge (
-    .net_i     (delta),
-    .wait_i    (unit_q),
-    .net_en_i  (~below),
-    .wait_en_i (below & ~pad),
-    .pad_i     (pad & {Segs{w32_i ? 8'hAA : 8'hFF}}),
+    .net_i      (net),
+    .wait_i     (unit_q),
+    .delta_i    (delta),
+    .delta_en_i (diff),
+    .net_en_i   (~below & ~diff),
+    .wait_en_i  (below & ~pad),
+    .pad_i      (pad & {Segs{w32_i ? 8'hAA : 8'hFF}}),
     .e_max_i,
     .unit_n_o
   );

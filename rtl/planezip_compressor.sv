@@ -149,7 +149,8 @@ module planezip_compressor
   );
 
   logic [3:0]                hdr_len;
-  logic [Segs-1:0]           seg_verb, seg_pres;
+  logic [Segs-1:0]           seg_verb, seg_half;
+  logic [Segs-1:0][1:0]      seg_drop;
   logic [Segs-1:0][3:0]      seg_rot;
   logic [Segs-1:0][CntW-1:0] seg_end;
 
@@ -158,18 +159,20 @@ module planezip_compressor
   ) u_slot (
     .b0_i         (sum.b0),
     .w32_i        (sum.w32),
-    .plane_lo_i   (sum.b1[4:0]),
-    .planes_i     (sum.planes),
-    .pres_i       (sum.pres),
+    .z_i          (sum.z),
+    .top_i        (sum.top),
+    .field_i      (sum.field),
+    .style_i      (sum.style),
     .pads_i       (sum.pads),
-    .verb_part_i  (sum.verb_part),
+    .part_i       (sum.part),
     .hdr_len_i    (sum.hdr_len),
     .beat_i       (beat_q),
     .full_i       (full),
     .unit_first_i (unit_first),
     .hdr_len_o    (hdr_len),
     .verb_o       (seg_verb),
-    .pres_o       (seg_pres),
+    .half_o       (seg_half),
+    .drop_o       (seg_drop),
     .rot_o        (seg_rot),
     .end_o        (seg_end)
   );
@@ -180,7 +183,8 @@ module planezip_compressor
   logic [Lanes-1:0][15:0]    s1_unit_n_q;  // inverted, as the cells before and behind it like it
   xform_t                    s1_xform_q;
   logic                      s1_w32_q;
-  logic [Segs-1:0]           s1_verb_q, s1_narrow_q, s1_wide_q, s1_pres_q;
+  logic [Segs-1:0]           s1_verb_q, s1_narrow_q, s1_wide_q, s1_half16_q, s1_half32_q;
+  logic [Segs-1:0][1:0]      s1_drop_q;
   logic [Segs-1:0][3:0]      s1_rot_q;
   logic [Segs-1:0][CntW-1:0] s1_end_q;
   logic [3:0]                s1_hdr_len_q;
@@ -201,9 +205,11 @@ module planezip_compressor
       s1_xform_q.e_max     <= sum.e_max;
       s1_w32_q             <= sum.w32;
       s1_verb_q            <= seg_verb;
-      s1_narrow_q          <= ~seg_verb & {Segs{!sum.w32}};
-      s1_wide_q            <= ~seg_verb & {Segs{sum.w32}};
-      s1_pres_q            <= seg_pres;
+      s1_narrow_q          <= ~(seg_verb | seg_half) & {Segs{!sum.w32}};
+      s1_wide_q            <= ~(seg_verb | seg_half) & {Segs{sum.w32}};
+      s1_half16_q          <= seg_half & {Segs{!sum.w32}};
+      s1_half32_q          <= seg_half & {Segs{sum.w32}};
+      s1_drop_q            <= seg_drop;
       s1_rot_q             <= seg_rot;
       s1_end_q             <= seg_end;
       s1_hdr_len_q         <= hdr_len;
@@ -223,34 +229,32 @@ module planezip_compressor
     .verb_i   (s1_verb_q),
     .narrow_i (s1_narrow_q),
     .wide_i   (s1_wide_q),
-    .pres_i   (s1_pres_q),
+    .half16_i (s1_half16_q),
+    .half32_i (s1_half32_q),
+    .drop_i   (s1_drop_q),
     .seg_o    (seg_bytes)
   );
 
-  // Header. A full block has two beats or more: while its slot 0 is in S1, sum still describes it. Of a tail only byte
-  // 0 goes out.
+  // Header. A full block has two beats or more: while its slot 0 is in S1, sum still describes it. A tail's header is in
+  // S1 alone.
   logic [2:0][7:0] hdr_a;
   logic [7:0][7:0] hdr_b;
   logic [1:0]      hdr_split;
-  logic [31:0]     mask_w32;
 
-  assign hdr_a = {s1_xform_q.e_max, sum.b1, s1_b0_q};
-
-  always_comb begin : header
-    for (int i = 0; i < 32; i++) mask_w32[i] = sum.mask[2*i];
-    hdr_split = 2'd3;
-    hdr_b = sum.mask;
-    if (s1_w32_q) hdr_b[3:0] = mask_w32;
-    case (s1_b0_q[6:4])
-      FormZv: hdr_split = 2'd1;
-      FormBp: hdr_b[0] = sum.pres;
-      FormDbp: begin
-        hdr_split = 2'd2;
-        hdr_b[3:0] = ~s1_unit_n_q[1:0];
-      end
-      default: ;
-    endcase
-  end
+  planezip_comp_header u_header (
+    .b0_i    (s1_b0_q),
+    .w32_i   (s1_w32_q),
+    .style_i (sum.style),
+    .mode_i  (sum.mode),
+    .z_i     (sum.z),
+    .e_max_i (s1_xform_q.e_max),
+    .field_i (sum.field),
+    .mask_i  (sum.mask),
+    .word0_i (~s1_unit_n_q[1:0]),
+    .a_o     (hdr_a),
+    .b_o     (hdr_b),
+    .split_o (hdr_split)
+  );
 
   // ---------------------------------------------------------------------------------------------------------
   // Output

@@ -18,14 +18,15 @@ module planezip_decide
   input  logic             last_i,       // the block ends its packet
   input  logic [1:0]       last_beat_i,  // index of its last beat
   input  logic [KeepW-1:0] keep_i,       // bytes in its last beat
-  input  logic [31:0]      or_i,         // over the half-words: {odd, even}
-  input  logic [31:0]      and_i,
+  input  logic [23:0]      or_i,         // over the half-words: {odd without E, even}
   input  logic             sign_all_i,   // every non-zero word is negative
   input  logic [6:0]       nz_cnt_i,     // non-zero words
   input  logic [7:0]       e_max_i,
   input  logic [7:0]       e_min_i,      // over the non-zero words
   input  logic [7:0][7:0]  seg_min_i,    // the same per 8 half-words
   input  logic [63:0]      mask_i,       // per half-word
+  input  logic [31:0]      widths_i,     // DBP's width field
+  input  logic [7:0]       delta_sum_i,  // sum of the widths
   output desc_t            desc_o
 );
 
@@ -56,10 +57,6 @@ module planezip_decide
     end
   endfunction
 
-  function automatic logic [31:0] flip(input logic [31:0] v);
-    for (int i = 0; i < 32; i++) flip[i] = v[31-i];
-  endfunction
-
   // Bit length of a byte as one-hot: bit k-1 for length k, zero for length 0.
   function automatic logic [7:0] leading(input logic [7:0] v);
     logic seen;
@@ -77,7 +74,7 @@ module planezip_decide
 
   // Sums over the words.
   logic        all_zero, any_zero;
-  logic [15:0] or16, and16;
+  logic [7:0]  or16;  // sign and mantissa
   logic        sign_any, keep_bp, keep_zbp;
   logic [1:0]  mode_bp, mode_zbp;
   logic [4:0]  z;
@@ -85,9 +82,8 @@ module planezip_decide
 
   assign all_zero = nz_cnt_i == 7'd0;
   assign any_zero = !(wide_i ? nz_cnt_i[5] : nz_cnt_i[6]);
-  assign or16 = or_i[31:16] | or_i[15:0];
-  assign and16 = and_i[31:16] & and_i[15:0];
-  assign sign_any = wide_i ? or_i[31] : or16[15];
+  assign or16 = or_i[23:16] | {or_i[15], or_i[6:0]};
+  assign sign_any = wide_i ? or_i[23] : or16[7];
   assign keep_zbp = sign_any && !sign_all_i;
   assign keep_bp = sign_any && (!sign_all_i || any_zero);
   assign mode_bp = {keep_bp, sign_any && !keep_bp};
@@ -107,68 +103,141 @@ module planezip_decide
   assign k_zbp = length(lead_zbp);
   assign k_bp = length(lead_bp);
 
-  // Presence: does a group reach into the upper half of the range?
-  logic [7:0] seg_pres, pres;
-  logic [3:0] drops;
+  // Groups that stay in the lower half, quarter, eighth of the range drop one, two, three planes.
+  logic [7:0][1:0] seg_drop, drop;
+  logic [3:0]      drops_1;          // sum of the drops, at most one each
+  logic [4:0]      drops_3;
 
-  always_comb begin : presence
-    logic [7:0] limit;
-    limit = e_max_i - lead_bp;
+  always_comb begin : drop_counts
     for (int s = 0; s < 8; s++) begin
-      seg_pres[s] = k_bp != 4'd0 && (seg_min_i[s] <= limit || !(&mask_i[8*s+:8]));
+      logic [7:0] reach;
+      logic       free_1, free_2, free_3;
+      reach = e_max_i - (seg_min_i[s] & {8{&mask_i[8*s+:8]}});
+      free_1 = lead_bp != 8'd0 && (reach & lead_bp) == 8'd0;
+      free_2 = lead_bp[7:1] != 7'd0 && (reach[6:0] & lead_bp[7:1]) == 7'd0;
+      free_3 = lead_bp[7:2] != 6'd0 && (reach[5:0] & lead_bp[7:2]) == 6'd0;
+      seg_drop[s] = {free_1 && free_2, free_1 && (!free_2 || free_3)};
     end
-    pres = seg_pres;
+    drop = seg_drop;
     if (wide_i) begin
-      pres = '0;
-      for (int g = 0; g < 4; g++) pres[g] = seg_pres[2*g] || seg_pres[2*g+1];
+      drop = '0;
+      for (int g = 0; g < 4; g++) begin
+        drop[g] = seg_drop[2*g] < seg_drop[2*g+1] ? seg_drop[2*g] : seg_drop[2*g+1];
+      end
     end
-    drops = '0;
-    for (int s = 0; s < 8; s++) drops += 4'(!pres[s] && !(wide_i && s >= 4));
-    if (k_bp == 4'd0) drops = '0;
+    drops_1 = '0;
+    drops_3 = '0;
+    for (int s = 0; s < 8; s++) begin
+      drops_1 += 4'(drop[s] != 2'd0);
+      drops_3 += 5'(drop[s]);
+    end
   end
 
-  // DBP's range.
-  logic [31:0] vary;
-  logic [4:0]  dbp_lo, dbp_top;
-  logic [5:0]  dbp_p;
+  // Drop field: what it saves beyond its own bytes.
+  logic [1:0]  bp_bits;
+  logic [4:0]  bp_saved;
+  logic [15:0] drop_field;
 
-  assign vary = wide_i ? or_i & ~and_i : {16'd0, or16 & ~and16};
-  assign dbp_lo = vary == 32'd0 ? 5'd0 : lowest(vary);
-  assign dbp_top = ~lowest(flip(vary));
-  assign dbp_p = vary == 32'd0 ? 6'd0 : {1'b0, dbp_top} - {1'b0, dbp_lo} + 6'd1;
+  always_comb begin : drop_field_choice
+    logic one_pays, two_pays;
+    one_pays = !wide_i && drops_1 > 4'd1;
+    two_pays = drops_3 > (wide_i ? 5'd1 : 5'd2) &&
+               (!one_pays || drops_3 > 5'(drops_1) + 5'd1);
+    bp_bits = two_pays ? 2'd2 : {1'b0, one_pays};
+    bp_saved = two_pays ? drops_3 - (wide_i ? 5'd1 : 5'd2) : one_pays ? 5'(drops_1) - 5'd1 : 5'd0;
+    drop_field = '0;
+    for (int g = 0; g < 8; g++) begin
+      if (two_pays) drop_field[2*g+:2] = drop[g];
+      else drop_field[g] = drop[g] != 2'd0;
+    end
+  end
+
+  // Mask: bytes that are all zeros or all ones.
+  logic [3:0] zeros, ones, mask_len;
+  logic [1:0] mask_style;
+
+  always_comb begin : mask_bytes
+    zeros = '0;
+    ones = '0;
+    for (int s = 0; s < 8; s++) begin
+      logic none, all;
+      none = mask_i[8*s+:8] == 8'd0;
+      all = mask_i[8*s+:8] == 8'hFF;
+      if (wide_i) begin
+        none = s % 2 == 0 && none && mask_i[(8*s+8)%64+:8] == 8'd0;
+        all = s % 2 == 0 && all && mask_i[(8*s+8)%64+:8] == 8'hFF;
+      end
+      zeros += 4'(none);
+      ones += 4'(all);
+    end
+    mask_style = MaskWhole;
+    mask_len = wide_i ? 4'd4 : 4'd8;
+    if (zeros > 4'd1 && zeros >= ones) begin
+      mask_style = MaskWithoutZeros;
+      mask_len = (wide_i ? 4'd5 : 4'd9) - zeros;
+    end else if (ones > 4'd1) begin
+      mask_style = MaskWithoutOnes;
+      mask_len = (wide_i ? 4'd5 : 4'd9) - ones;
+    end
+  end
 
   // Lengths.
-  logic [5:0] planes_bp, planes_zbp;
-  logic [5:0] part_bytes;
-  logic       verb_part;
+  logic [5:0] top_bp, top_zbp, planes_bp, planes_zbp;
+  logic [5:0] part_words, halves_end, halves, part_bytes;
+  part_e      part;
+  logic       prefix;
   logic [7:0] len_zv, len_bp, len_dbp, len_zbp;
+  logic       bp_ok, zbp_ok;
 
+  assign prefix = z != 5'd0;
   assign planes_bp = {1'b0, mant_left} + {2'd0, k_bp} + {5'd0, keep_bp};
   assign planes_zbp = {1'b0, mant_left} + {2'd0, k_zbp} + {5'd0, keep_zbp};
-  assign part_bytes = wide_i ? {1'b0, nz_cnt_i[2:0], 2'd0} : {2'd0, nz_cnt_i[2:0], 1'b0};
-  assign verb_part = part_bytes < planes_zbp;
+  assign top_bp = planes_bp + {1'b0, z};
+  assign top_zbp = planes_zbp + {1'b0, z};
+  assign bp_ok = !k_bp[3];
+  assign zbp_ok = !k_zbp[3];
+
+  // Partial group: of at most four words or more (then the first ones beyond four may go verbatim).
+  assign halves_end = (top_zbp + 6'd1) >> 1;
+
+  always_comb begin : partial
+    logic more;
+    more = nz_cnt_i[2:0] > 3'd4;
+    part_words = {3'd0, nz_cnt_i[2] && !more, nz_cnt_i[1:0]};
+    part_words = wide_i ? part_words << 2 : part_words << 1;
+    halves = more ? halves_end + part_words : halves_end - {2'd0, z[4:1]};
+    if (nz_cnt_i[2:0] == 3'd0) begin
+      part = PartPlanes;
+      part_bytes = '0;
+    end else if (more) begin
+      part = planes_zbp <= halves ? PartPlanes : PartHalves;
+      part_bytes = planes_zbp <= halves ? planes_zbp : halves;
+    end else begin
+      part = part_words < halves ? PartVerbatim : PartHalves;
+      part_bytes = part_words < halves ? part_words : halves;
+    end
+  end
 
   always_comb begin : lengths
-    len_zv = wide_i ? 8'd5 + {nz_cnt_i[5:0], 2'd0} : 8'd9 + {nz_cnt_i, 1'b0};
-    len_bp = (wide_i ? {planes_bp, 2'd0} : {planes_bp[4:0], 3'd0}) + 8'd4 - {4'd0, drops};
-    len_dbp = wide_i ? {dbp_p, 2'd0} + 8'd6 : {dbp_p[4:0], 3'd0} + 8'd4;
-    len_zbp = (wide_i ? 8'd7 : 8'd11) + {2'd0, verb_part ? part_bytes : planes_zbp};
+    len_zv = (wide_i ? {nz_cnt_i[5:0], 2'd0} : {nz_cnt_i, 1'b0}) + 8'd1 + {4'd0, mask_len};
+    len_bp = (wide_i ? {planes_bp, 2'd0} : {planes_bp[4:0], 3'd0}) + 8'd2 + {7'd0, prefix} - {3'd0, bp_saved};
+    len_dbp = (wide_i ? 8'd8 : 8'd7) + delta_sum_i;
+    len_zbp = 8'd2 + {7'd0, prefix} + {4'd0, mask_len} + {2'd0, part_bytes};
     for (int i = 0; i < 4; i++) begin
       if (nz_cnt_i[3+i]) len_zbp += 8'(planes_zbp) << i;
     end
   end
 
   // The smallest, by comparisons side by side; each prefers the lower form code.
-  logic       zv_wins, dbp_ok, dbp_wins, planes_win, zbp_wins;
+  logic       zv_wins, dbp_wins, planes_win, zbp_wins;
   logic [7:0] len_left;  // RAW or ZV
   form_e      form;
 
-  assign dbp_ok = !dbp_p[5];
   assign zv_wins = len_zv < 8'd129;
   assign len_left = all_zero ? 8'd1 : zv_wins ? len_zv : 8'd129;
-  assign dbp_wins = dbp_ok && len_dbp < len_bp;
-  assign planes_win = len_bp < len_left || (dbp_ok && len_dbp < len_left);
-  assign zbp_wins = !all_zero && len_zbp < len_left && len_zbp < len_bp && (!dbp_ok || len_zbp < len_dbp);
+  assign dbp_wins = !bp_ok || len_dbp < len_bp;
+  assign planes_win = (bp_ok && len_bp < len_left) || len_dbp < len_left;
+  assign zbp_wins = !all_zero && zbp_ok && len_zbp < len_left && (!bp_ok || len_zbp < len_bp) && len_zbp < len_dbp;
 
   always_comb begin : select_form
     if (zbp_wins) form = FormZbp;
@@ -179,53 +248,46 @@ module planezip_decide
 
   // Description.
   always_comb begin : describe
-    logic [1:0] mode;
-    logic [6:0] halves;
-    mode = form == FormZbp ? mode_zbp : mode_bp;
-    halves = wide_i ? {nz_cnt_i[5:0], 1'b0} : nz_cnt_i;
+    logic [6:0] halfwords;
+    halfwords = wide_i ? {nz_cnt_i[5:0], 1'b0} : nz_cnt_i;
 
     desc_o = '0;
     desc_o.last      = last_i;
     desc_o.last_beat = last_beat_i;
     desc_o.w32       = wide_i;
     desc_o.mask      = mask_i;
-    desc_o.pres      = pres;
-    desc_o.verb_part = verb_part;
-    desc_o.kept      = form == FormDbp || mode[1];
+    desc_o.part      = part;
+    desc_o.mode      = form == FormZbp ? mode_zbp : mode_bp;
+    desc_o.kept      = form == FormDbp || desc_o.mode[1];
+    desc_o.z         = form == FormDbp ? 5'd0 : z;
     desc_o.e_max     = form == FormDbp ? 8'hFF : e_max_i;
-    desc_o.b1        = form == FormDbp ? {dbp_p[0], 2'd0, dbp_lo} : {1'b0, mode, z};
+    desc_o.field     = form == FormDbp ? widths_i : {16'd0, drop_field};
+    desc_o.style     = form == FormBp ? bp_bits : mask_style;
+    desc_o.top       = form == FormZbp ? top_zbp : top_bp;
     if (tail) begin
       desc_o.b0 = {1'b1, bytes[6:0]};
-      desc_o.hdr_len = {3'd0, bytes != 8'd0};
+      desc_o.hdr_len = {2'd0, bytes != 8'd0, 1'b0};
     end else begin
       desc_o.b0[6:4] = form;
       unique case (form)
         FormZv: begin
           desc_o.b0[0] = all_zero;
-          desc_o.hdr_len = all_zero ? 4'd1 : wide_i ? 4'd5 : 4'd9;
+          desc_o.hdr_len = 4'd1 + (all_zero ? 4'd0 : mask_len);
         end
         FormBp: begin
           desc_o.b0[3:0] = k_bp;
-          desc_o.hdr_len = 4'd4;
+          desc_o.hdr_len = 4'd2 + {3'd0, prefix} + (wide_i ? {3'd0, bp_bits[1]} : {2'd0, bp_bits});
         end
-        FormDbp: begin
-          desc_o.b0[3:0] = dbp_p[4:1];
-          desc_o.hdr_len = wide_i ? 4'd6 : 4'd4;
-        end
+        FormDbp: desc_o.hdr_len = wide_i ? 4'd8 : 4'd7;
         FormZbp: begin
           desc_o.b0[3:0] = k_zbp;
-          desc_o.hdr_len = wide_i ? 4'd7 : 4'd11;
+          desc_o.hdr_len = 4'd2 + {3'd0, prefix} + mask_len;
         end
         default: desc_o.hdr_len = 4'd1;
       endcase
     end
     desc_o.masked = !tail && (form == FormZbp || (form == FormZv && !all_zero));
-    desc_o.pads = desc_o.masked ? 5'(LaneW'(-halves)) : 5'd0;
-    unique case (form)
-      FormDbp: desc_o.planes = dbp_p;
-      FormZbp: desc_o.planes = planes_zbp;
-      default: desc_o.planes = planes_bp;
-    endcase
+    desc_o.pads = desc_o.masked ? 5'(LaneW'(-halfwords)) : 5'd0;
   end
 
 endmodule : planezip_decide

@@ -1,38 +1,36 @@
-// PlaneZip: XOR deltas of the compressor.
+// PlaneZip: differences of the compressor.
 //
-// Function    With `xor_1_i` (16-bit words) or `xor_2_i` (32-bit words) a half-word is replaced by its XOR with the same half
-//             of the word before it, E inverted: S1 takes e_max - E with e_max all ones, which restores E's delta. Both
-//             come with their complements.
+// Function    The code words of DBP (docs/format.md) of a beat: each word minus its prediction, the sign folded into the
+//             lowest bit. A word at an even place is predicted by the word before it, one at an odd place by the second
+//             before it. Half-words of a 32-bit word keep their lanes.
 // Latency     Combinational.
 // Parameters  Lanes: half-words per beat, even.
-//
-// A module of its own, so that a mapper keeps one XOR per bit. Select lines in pairs: see planezip_rotate.
 
 module planezip_delta #(
   parameter int unsigned Lanes = 16
 ) (
   input  logic [Lanes-1:0][15:0] data_i,
-  input  logic [1:0][15:0]       before_i,   // the last two lanes of the beat before
-  input  logic [Lanes-1:0]       xor_1_i,
-  input  logic [Lanes-1:0]       xor_1_n_i,
-  input  logic [Lanes-1:0]       xor_2_i,
-  input  logic [Lanes-1:0]       xor_2_n_i,
-  output logic [Lanes-1:0][15:0] data_o
+  input  logic [1:0][15:0]       before_i,  // the last two lanes before the beat
+  input  logic                   w32_i,
+  output logic [Lanes-1:0][15:0] code_o
 );
 
-  always_comb begin : deltas
-    logic [Lanes+1:0][15:0] word;
-    word = {data_i, before_i};
-    for (int c = 0; c < int'(Lanes); c++) begin
-      logic [15:0] flip;
-      logic [7:0]  flip_e;
-      flip = (word[c+1] & {16{xor_1_i[c]}}) | (word[c] & {16{xor_2_i[c]}});
-      // For E. In W32 the even lanes hold mantissa alone.
-      flip_e = ~(word[c+1][14:7] | {8{xor_1_n_i[c]}});
-      if (c % 2 != 0) flip_e |= ~(word[c][14:7] | {8{xor_2_n_i[c]}});
-      else flip_e |= word[c][14:7] & {8{xor_2_i[c]}};
-      flip[14:7] = flip_e;
-      data_o[c] = data_i[c] ^ flip;
+  logic [Lanes+1:0][15:0] lane;  // two lanes further up
+  assign lane = {data_i, before_i};
+
+  always_comb begin : differences
+    for (int c = 0; c < int'(Lanes); c += 2) begin
+      logic [15:0] low, high, sub_low, sub_high;
+      logic        borrow, sign_low, sign_high;
+      // W16: lane c - 1 for both. W32: the word before (c a multiple of 4) or the second before.
+      sub_low  = w32_i ? lane[c%4 == 0 ? c : c-2] : lane[c+1];
+      sub_high = w32_i ? lane[c%4 == 0 ? c+1 : c-1] : lane[c+1];
+      {borrow, low} = {1'b0, data_i[c]} - {1'b0, sub_low};
+      high = data_i[c+1] - sub_high - 16'(borrow && w32_i);
+      sign_high = high[15];
+      sign_low  = w32_i ? sign_high : low[15];
+      code_o[c]   = {low[14:0] ^ {15{sign_low}}, sign_low};
+      code_o[c+1] = {high[14:0] ^ {15{sign_high}}, w32_i ? low[15] ^ sign_high : sign_high};
     end
   end
 

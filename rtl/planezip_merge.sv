@@ -1,7 +1,7 @@
 // PlaneZip: merge of the compressor's unit.
 //
-// Function    Lane by lane the half-word from the network, the one that waits in the unit register, or a zero code word
-//             (all 0 but E = e_max); the enables are exclusive. The unit comes out inverted, as S1 stores it.
+// Function    Lane by lane the half-word from the network, the one that waits in the unit register, a zero code word
+//             (all 0 but E = e_max), or DBP's code; the enables are exclusive. The unit comes out inverted, as S1 stores it.
 // Latency     Combinational.
 // Parameters  Lanes: half-words per unit.
 //
@@ -12,6 +12,8 @@ module planezip_merge #(
 ) (
   input  logic [Lanes-1:0][15:0] net_i,
   input  logic [Lanes-1:0][15:0] wait_i,
+  input  logic [Lanes-1:0][15:0] delta_i,
+  input  logic [Lanes-1:0]       delta_en_i,
   input  logic [Lanes-1:0]       net_en_i,
   input  logic [Lanes-1:0]       wait_en_i,
   input  logic [Lanes-1:0]       pad_i,      // the lane takes e_max at E's place
@@ -22,7 +24,7 @@ module planezip_merge #(
   always_comb begin : merge
     for (int c = 0; c < int'(Lanes); c++) begin
       unit_n_o[c] = ~((net_i[c] & {16{net_en_i[c]}}) | (wait_i[c] & {16{wait_en_i[c]}}) |
-                      ({1'b0, e_max_i, 7'd0} & {16{pad_i[c]}}));
+                      (delta_i[c] & {16{delta_en_i[c]}}) | ({1'b0, e_max_i, 7'd0} & {16{pad_i[c]}}));
     end
   end
 

@@ -12,7 +12,25 @@ package planezip_pkg;
   parameter int unsigned MantBits16 = 7;
   parameter int unsigned MantBits32 = 23;
 
-  // Form codes: bits 6..4 of a block's first byte (bit 7 marks a tail block).
+  // A block's code byte: bits 7..5 below CodeOther BP (the number of drop bits a group) and ZBP (CodeZbp and the mask
+  // style), then sign mode (4..3) and k (2..0). CodePrefix: zero mantissa planes (4..0), a code byte follows.
+  parameter int unsigned CodeBp = 0;
+  parameter int unsigned CodeZbp = 3;
+  parameter int unsigned CodeOther = 6;
+  parameter int unsigned CodePrefix = 7;
+  // Code bytes with CodeOther.
+  parameter logic [7:0] CodeRaw = 8'd192;
+  parameter logic [7:0] CodeAllZero = 8'd193;
+  parameter logic [7:0] CodeTail = 8'd194;
+  parameter logic [7:0] CodeDbp = 8'd195;
+  parameter logic [7:0] CodeZv = 8'd196;  // and the mask style
+
+  // How a mask is written.
+  parameter logic [1:0] MaskWhole = 2'd0;
+  parameter logic [1:0] MaskWithoutZeros = 2'd1;
+  parameter logic [1:0] MaskWithoutOnes = 2'd2;
+
+  // Form codes of the status.
   typedef enum logic [2:0] {
     FormRaw  = 3'd0,
     FormZv   = 3'd1,
