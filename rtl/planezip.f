@@ -23,6 +23,7 @@ planezip_lane_window.sv
 planezip_lane_rotate.sv
 planezip_unit_plan.sv
 planezip_header.sv
+planezip_undelta.sv
 planezip_deplane.sv
 planezip_expand_ctl.sv
 planezip_expand_net.sv

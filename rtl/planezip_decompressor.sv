@@ -43,7 +43,7 @@ module planezip_decompressor #(
   localparam int unsigned Quarters = Beat / 16;
   localparam int unsigned Slots    = BlockBytes / Beat;
   localparam int unsigned SlotW    = $clog2(Slots);
-  localparam int unsigned HdrMax   = 11;
+  localparam int unsigned HdrMax   = 12;
   localparam int unsigned HdrLanes = 16;  // lanes that hold a header wherever it begins
   localparam int unsigned HdrSegs  = 4 * Beat / HdrLanes;
   localparam int unsigned BeatsW   = BytesW - OffW;
@@ -210,16 +210,30 @@ module planezip_decompressor #(
   assign plane_form = !tail_q && (form_q == FormBp || form_q == FormZbp);
   assign flat_form  = !delta_form && !plane_form;
 
-  // Groups of this slot and of the last one that drop their top exponent planelet.
-  logic [Quarters-1:0] drop, drop_fin;
-  always_comb begin : p_drop
+  // Planelets of the groups of this slot and of the last one, by quarter (16-bit layout) or pair of quarters.
+  logic [Quarters-1:0][5:0] grp_hi, grp_len, fin_len;
+  function automatic logic [5:0] width(logic [4:0] field, logic wide);
+    // All ones stand for the whole word.
+    return {1'b0, field} + 6'(wide ? &field : &field[3:0]);
+  endfunction
+
+  always_comb begin : p_groups
+    logic [31:0] field;
+    field = side_q[63:32];
     for (int h = 0; h < Quarters; h++) begin
-      drop[h]     = wide_q ? h < Quarters / 2 && here[(16*h)%Halves] : here[16*(h/2)+h%2];
-      drop_fin[h] = wide_q ? h < Quarters / 2 && side[Slots-1][(16*h)%Halves] : side[Slots-1][16*(h/2)+h%2];
-    end
-    if (form_q != FormBp || tail_q) begin
-      drop     = '0;
-      drop_fin = '0;
+      logic [2:0] group, last_group;
+      logic [1:0] drop, last_drop;
+      logic [4:0] bits, last_bits;
+      group      = 3'(slot_q * (wide_q ? Quarters / 2 : Quarters)) + 3'(h);
+      last_group = 3'((Slots - 1) * (wide_q ? Quarters / 2 : Quarters)) + 3'(h);
+      drop       = field[2*group+:2] & {2{form_q == FormBp}};
+      last_drop  = field[2*last_group+:2] & {2{form_q == FormBp}};
+      bits       = wide_q ? field[5*group[1:0]+:5] : {1'b0, field[4*group+:4]};
+      last_bits  = wide_q ? field[5*last_group[1:0]+:5] : {1'b0, field[4*last_group+:4]};
+      grp_hi[h]  = delta_form ? width(bits, wide_q) : hi_q - 6'(drop);
+      grp_len[h] = delta_form ? width(bits, wide_q) : planes_q - 6'(drop);
+      fin_len[h] = delta_form ? width(last_bits, wide_q) : planes_q - 6'(last_drop);
+      if (wide_q && h >= Quarters / 2) fin_len[h] = '0;
     end
   end
 
@@ -227,8 +241,8 @@ module planezip_decompressor #(
   // slot: time for a register.
   logic [OffW:0] fin_len_q, fin_len_d;
   always_comb begin : p_fin_len
-    fin_len_d = (OffW + 1)'(planes_q) << (wide_q ? OffW - 5 : OffW - 4);
-    for (int h = 0; h < Quarters; h++) fin_len_d = fin_len_d - (OffW + 1)'(drop_fin[h]);
+    fin_len_d = '0;
+    for (int h = 0; h < Quarters; h++) fin_len_d = fin_len_d + (OffW + 1)'(fin_len[h]);
     if (flat_form) fin_len_d = (OffW + 1)'(Beat);
   end
   always_ff @(posedge clk_i) begin
@@ -239,19 +253,20 @@ module planezip_decompressor #(
   logic [Quarters-1:0][OffW-1:0] unit_turn;
   logic [Quarters-1:0][15:0]     unit_lanes;
   logic [Quarters-1:0][15:7]     unit_sign;
-  logic [Quarters-1:0]           unit_verbatim;
+  logic [Quarters-1:0]           unit_verbatim, unit_half;
 
   planezip_unit_plan #(
     .Beat(Beat)
   ) u_plan (
     .wide_i    (wide_q),
-    .planes_i  (plane_form),
+    .signed_i  (plane_form),
     .flat_i    (flat_form),
     .signs_i   (sign_q == SignKept),
-    .lo_i      (lo_q),
-    .hi_i      (hi_q),
-    .len_i     (planes_q),
-    .drop_i    (drop),
+    .lo_i      (delta_form ? 5'd0 : lo_q),
+    .top_i     (hi_q + 6'(sign_q == SignKept)),
+    .planes_i  (planes_q),
+    .hi_i      (grp_hi),
+    .len_i     (grp_len),
     .lead_i    (masked_q && first_slot),
     .pads_i    (pads),
     .flat_len_i(tail_q ? tail_here : (OffW + 1)'(Beat)),
@@ -260,7 +275,8 @@ module planezip_decompressor #(
     .turn_o    (unit_turn),
     .lanes_o   (unit_lanes),
     .sign_o    (unit_sign),
-    .verbatim_o(unit_verbatim)
+    .verbatim_o(unit_verbatim),
+    .half_o    (unit_half)
   );
 
   // The position behind the slot. What follows a final slot takes
@@ -353,8 +369,9 @@ module planezip_decompressor #(
     .lanes_o  (hdr_bytes)
   );
 
-  logic        hdr_wide, hdr_form_ok, hdr_fields_ok, hdr_tail, hdr_masked, hdr_zero;
-  logic [3:0]  hdr_len;
+  logic        hdr_wide, hdr_first_ok, hdr_prefix, hdr_code_ok, hdr_presence_ok, hdr_fields_ok;
+  logic        hdr_tail, hdr_masked, hdr_zero;
+  logic [3:0]  hdr_base_len, hdr_len;
   form_e       hdr_form;
   sign_e       hdr_sign;
   logic [4:0]  hdr_lo;
@@ -364,42 +381,56 @@ module planezip_decompressor #(
   assign hdr_wide = ent_wide[hdr_ent];
 
   planezip_header u_header (
-    .bytes_i    (hdr_bytes),
-    .wide_i     (hdr_wide),
-    .len_o      (hdr_len),
-    .form_ok_o  (hdr_form_ok),
-    .fields_ok_o(hdr_fields_ok),
-    .form_o     (hdr_form),
-    .tail_o     (hdr_tail),
-    .masked_o   (hdr_masked),
-    .zero_o     (hdr_zero),
-    .sign_o     (hdr_sign),
-    .lo_o       (hdr_lo),
-    .hi_o       (hdr_hi),
-    .planes_o   (hdr_planes),
-    .e_max_o    (hdr_e_max),
-    .side_o     (hdr_side)
+    .bytes_i      (hdr_bytes),
+    .wide_i       (hdr_wide),
+    .first_ok_o   (hdr_first_ok),
+    .prefix_o     (hdr_prefix),
+    .code_ok_o    (hdr_code_ok),
+    .base_len_o   (hdr_base_len),
+    .presence_ok_o(hdr_presence_ok),
+    .len_o        (hdr_len),
+    .fields_ok_o  (hdr_fields_ok),
+    .form_o       (hdr_form),
+    .tail_o       (hdr_tail),
+    .masked_o     (hdr_masked),
+    .zero_o       (hdr_zero),
+    .sign_o       (hdr_sign),
+    .lo_o         (hdr_lo),
+    .hi_o         (hdr_hi),
+    .planes_o     (hdr_planes),
+    .e_max_o      (hdr_e_max),
+    .side_o       (hdr_side)
   );
 
-  logic  hdr_empty, hdr_short, hdr_ok;
+  // The checks in their order; the first that fails tells what the header is. A short header waits for more.
+  logic  hdr_empty, hdr_alone, hdr_short_base, hdr_short, hdr_ok;
   logic  parse, parse_ok;
-  kind_e hdr_kind;
+  kind_e hdr_kind, kind_short;
   err_e  hdr_err;
-  assign hdr_empty = hdr_avail == '0;
-  assign hdr_short = hdr_avail < PosW'(hdr_len);
-  assign hdr_ok    = !hdr_empty && hdr_form_ok && !hdr_short && hdr_fields_ok;
+  assign hdr_empty      = hdr_avail == '0;
+  assign hdr_alone      = hdr_avail == PosW'(1);
+  assign hdr_short_base = hdr_avail < PosW'(hdr_base_len);
+  assign hdr_short      = hdr_avail < PosW'(hdr_len);
+  assign hdr_ok = !hdr_empty && hdr_first_ok && !(hdr_prefix && hdr_alone) && hdr_code_ok && !hdr_short_base &&
+                  hdr_presence_ok && !hdr_short && hdr_fields_ok;
+  assign kind_short = hdr_ended ? KindError : KindNone;
   always_comb begin : p_hdr_kind
     hdr_kind = KindBlock;
     hdr_err  = ErrBadHeader;
     if (hdr_empty) begin
       // With the run ended this is an empty packet: the final slot of a packet's blocks takes the end along.
       hdr_kind = hdr_ended ? KindNull : KindNone;
-    end else if (!hdr_form_ok) begin
+    end else if (!hdr_first_ok) begin
       hdr_kind = KindError;
-    end else if (hdr_short) begin
-      hdr_kind = hdr_ended ? KindError : KindNone;
+    end else if (hdr_prefix && hdr_alone) begin
+      hdr_kind = kind_short;
       hdr_err  = ErrTruncated;
-    end else if (!hdr_fields_ok) begin
+    end else if (!hdr_code_ok) begin
+      hdr_kind = KindError;
+    end else if (hdr_short_base || (hdr_presence_ok && hdr_short)) begin
+      hdr_kind = kind_short;
+      hdr_err  = ErrTruncated;
+    end else if (!hdr_presence_ok || !hdr_fields_ok) begin
       hdr_kind = KindError;
     end
   end
@@ -539,7 +570,7 @@ module planezip_decompressor #(
   for (genvar h = 0; h < Quarters; h++) begin : gen_quarter
     // The signs move to lane 15, where the code words' sign bit is.
     logic all_neg;
-    assign all_neg = plane_form && sign_q == SignNeg && !unit_verbatim[h] && !(wide_q && h % 2 == 0);
+    assign all_neg = plane_form && sign_q == SignNeg && !unit_verbatim[h] && !unit_half[h] && !(wide_q && h % 2 == 0);
 
     planezip_lane_rotate #(
       .Lanes(Beat),
@@ -598,7 +629,9 @@ module planezip_decompressor #(
   logic                 s1_valid_q, s1_unit_q, s1_first_q, s1_fire;
   slot_t                s1_q;
   logic                 s1_wide_q, s1_delta_q;
-  logic [Quarters-1:0]  s1_verbatim_q;
+  logic [Quarters-1:0]  s1_verbatim_q, s1_half_q;
+  logic [3:0]           s1_hi_q;
+  sign_e                s1_sign_q;
   logic [7:0]           s1_e_max_q;
   logic [Beat-1:0][7:0] s1_bytes_q;
   logic [BytesW-1:0]    s1_comp_q;
@@ -623,6 +656,9 @@ module planezip_decompressor #(
       s1_wide_q     <= wide_q;
       s1_delta_q    <= delta_form;
       s1_verbatim_q <= unit_verbatim;
+      s1_half_q     <= unit_half;
+      s1_hi_q       <= hi_q[3:0];
+      s1_sign_q     <= sign_q;
       s1_e_max_q    <= e_max_q;
     end
   end
@@ -635,7 +671,7 @@ module planezip_decompressor #(
   // ------------------------------------------------------------------------------------------------
   logic                    s2_valid_q, s2_go, s2_fire, s2_drop, out_ready;
   slot_t                   s2_q;
-  logic [Halves-1:0][15:0] s2_halves_q, s1_halves;
+  logic [Halves-1:0][15:0] s2_halves_q, s1_halves, s1_masked;
   logic [BytesW-1:0]       s2_comp_q;
   logic                    s1_error, s1_load;
 
@@ -664,9 +700,14 @@ module planezip_decompressor #(
     .is_narrow_i  (~s1_verbatim_q & {Quarters{!s1_wide_q}}),
     .is_wide_i    (~s1_verbatim_q & {Quarters{s1_wide_q}}),
     .is_verbatim_i(s1_verbatim_q),
+    .is_half_i    (s1_half_q),
+    .hi_i         (s1_hi_q),
+    .signs_i      (s1_sign_q == SignKept),
+    .all_neg_i    (s1_sign_q == SignNeg),
     .e_max_i      (s1_e_max_q),
     .carry_i      (carry),
-    .halves_o     (s1_halves)
+    .halves_o     (s1_halves),
+    .masked_o     (s1_masked)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -686,7 +727,8 @@ module planezip_decompressor #(
     if (s2_end) s2_comp_q <= s1_comp_q;
   end
 
-  // Lanes below the first one are used up: there the next unit's half-words, in S1, follow.
+  // Lanes below the first one are used up: there the next unit's half-words, in S1, follow (in masked blocks alone: no
+  // differences).
   logic [Halves-1:0][15:0]       beat;
   logic [Halves-1:0]             from_s2;
   logic [LaneW-1:0][Halves-1:0]  crossed;
@@ -704,7 +746,7 @@ module planezip_decompressor #(
     .Lanes(Halves)
   ) u_expand_net (
     .old_i     (s2_halves_q),
-    .new_i     (s1_halves),
+    .new_i     (s1_masked),
     .is_old_i  (from_s2),
     .is_old_ni (~from_s2),
     .crossed_i (crossed),

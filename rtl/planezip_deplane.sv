@@ -5,8 +5,10 @@
 //   readings of the bytes:
 //   - planes of code words: E = e_max - r in the half-words that hold an exponent (lane 15 already holds the signs,
 //     the planes below it r, absent ones zero);
-//   - planes of XOR differences: running XOR over the words, from `carry_i` on;
+//   - planes of differences (planezip_undelta);
 //   - verbatim.
+//   Half planelets stand in the upper half of a group's lanes, two planes of its last four words a byte; the lower half is
+//   verbatim then. The sign, the plane `hi_i` of the upper 16 (the lowest is 0), moves to its place here.
 //   Selects come one-hot, a complement as a port of its own: what the module boundary hides lets the mapper use
 //   inverting and-or cells, which are smaller than multiplexers.
 // Latency: none (combinational).
@@ -19,15 +21,20 @@ module planezip_deplane #(
 ) (
   input  logic [Beat-1:0][7:0]    bytes_i,
   input  logic                    wide_i,      // 32-bit layout
-  input  logic                    delta_i,     // planes of XOR differences
+  input  logic                    delta_i,     // planes of differences
   input  logic                    delta_ni,
   // Reading of each quarter of the half-words, one-hot: planes of either layout or verbatim.
   input  logic [Quarters-1:0]     is_narrow_i,
   input  logic [Quarters-1:0]     is_wide_i,
   input  logic [Quarters-1:0]     is_verbatim_i,
+  input  logic [Quarters-1:0]     is_half_i,   // half planelets (of a 32-bit group: its upper quarter)
+  input  logic [3:0]              hi_i,
+  input  logic                    signs_i,     // half planelets: the sign is plane hi_i,
+  input  logic                    all_neg_i,   // or 1
   input  logic [7:0]              e_max_i,
   input  logic [1:0][15:0]        carry_i,     // word before the first; 16-bit layout: [0] alone
-  output logic [Halves-1:0][15:0] halves_o
+  output logic [Halves-1:0][15:0] halves_o,
+  output logic [Halves-1:0][15:0] masked_o     // the same where it is not differences
 );
 
   import planezip_pkg::ExpBits;
@@ -37,15 +44,56 @@ module planezip_deplane #(
     $error("planezip_deplane: Beat must be 32 or 64");
   end
 
+  // Planes of a half-word from half planelets. Where there is an exponent: planes from `hi` on are none, the one at `hi`
+  // may be the sign.
+  function automatic logic [15:0] settle(logic [15:0] half, logic exponent, logic [3:0] hi, logic signs, logic neg);
+    logic sign;
+    settle = half;
+    sign   = neg;
+    for (int p = 7; p < 16; p++) begin
+      if (exponent && 4'(p) >= hi) settle[p] = 1'b0;
+      if (4'(p) == hi && signs) sign |= half[p];
+    end
+    if (exponent) settle[15] = sign;
+  endfunction
+
   // Half-words by quarter and place.
   logic [Quarters-1:0][GroupWords-1:0][15:0] turned;
   for (genvar h = 0; h < Quarters; h++) begin : gen_turn
+    // Half planelets of the places from 4 on: of this quarter (16-bit layout), of the pair's upper one (32-bit layout:
+    // planes 0..15 of the lower halves, 16..31 of the upper ones).
+    localparam int unsigned Upper = h | 1;
+    logic narrow_half, wide_half, any_half;
+    assign narrow_half = is_half_i[h] && !wide_i;
+    assign wide_half   = is_half_i[Upper] && wide_i;
+    assign any_half    = narrow_half || wide_half;
     for (genvar j = 0; j < GroupWords; j++) begin : gen_half
+      logic [15:0] whole;
       for (genvar p = 0; p < 16; p++) begin : gen_bit
-        assign turned[h][j][p] = bytes_i[16*h+p][j];
+        assign whole[p] = bytes_i[16*h+p][j];
+      end
+      if (j < 4) begin : gen_first
+        assign turned[h][j] = whole;
+      end else begin : gen_last
+        logic [15:0] half;
+        for (genvar p = 0; p < 16; p++) begin : gen_bit
+          assign half[p] = (narrow_half && bytes_i[16*h+8+p/2][4*(p%2)+j-4]) ||
+                           (wide_half && bytes_i[16*Upper+8*(h%2)+p/2][4*(p%2)+j-4]);
+        end
+        assign turned[h][j] = (whole & {16{!any_half}}) |
+                              settle(half, !(wide_i && h % 2 == 0), hi_i, signs_i, any_half && all_neg_i);
       end
     end
   end
+
+  function automatic logic [ExpBits-1:0] minus(logic [ExpBits-1:0] e, logic [ExpBits-1:0] e_n, logic [ExpBits-1:0] r);
+    logic borrow;
+    borrow = 1'b0;
+    for (int i = 0; i < ExpBits; i++) begin
+      minus[i] = e[i] ^ r[i] ^ borrow;
+      borrow   = (e_n[i] & r[i]) | (borrow & (e_n[i] | r[i]));
+    end
+  endfunction
 
   // e_max - r as a borrow chain. Where there is no exponent, e and its complement are both 0, which lets r through.
   logic [Quarters-1:0][GroupWords-1:0][15:0] coded;
@@ -54,42 +102,19 @@ module planezip_deplane #(
     assign e   = (wide_i && h % 2 == 0) ? '0 : e_max_i;
     assign e_n = (wide_i && h % 2 == 0) ? '0 : ~e_max_i;
     for (genvar j = 0; j < GroupWords; j++) begin : gen_half
-      logic [ExpBits-1:0] r, diff;
-      assign r = turned[h][j][14:7];
-      always_comb begin : p_sub
-        logic borrow;
-        borrow = 1'b0;
-        for (int i = 0; i < ExpBits; i++) begin
-          diff[i] = e[i] ^ r[i] ^ borrow;
-          borrow  = (e_n[i] & r[i]) | (borrow & (e_n[i] | r[i]));
-        end
-      end
-      assign coded[h][j] = {turned[h][j][15], diff, turned[h][j][6:0]};
+      assign coded[h][j] = {turned[h][j][15], minus(e, e_n, turned[h][j][14:7]), turned[h][j][6:0]};
     end
   end
 
   logic [Quarters-1:0][GroupWords-1:0][15:0] summed;
-  always_comb begin : p_delta
-    logic [1:0][15:0] run;  // [0] alone in the 16-bit layout
-    run = carry_i;
-    for (int h = 0; h < Quarters; h++) begin
-      logic [15:0] word;
-      word = run[(wide_i && h % 2 != 0) ? 1 : 0];
-      for (int j = 0; j < GroupWords; j++) begin
-        word         = word ^ turned[h][j];
-        summed[h][j] = word;
-      end
-      if (wide_i && h % 2 != 0) run[1] = word;
-      else run[0] = word;
-    end
-  end
-
-  logic [Quarters-1:0][GroupWords-1:0][15:0] planes;
-  for (genvar h = 0; h < Quarters; h++) begin : gen_planes
-    for (genvar j = 0; j < GroupWords; j++) begin : gen_half
-      assign planes[h][j] = ({16{delta_i}} & summed[h][j]) | ({16{delta_ni}} & coded[h][j]);
-    end
-  end
+  planezip_undelta #(
+    .Quarters(Quarters)
+  ) u_undelta (
+    .code_i (turned),
+    .wide_i,
+    .carry_i,
+    .word_o (summed)
+  );
 
   logic [Halves-1:0][15:0] plain;
   assign plain = bytes_i;
@@ -98,8 +123,16 @@ module planezip_deplane #(
     // 32-bit layout: lane 16g + 2j + u is half u of word j of group g.
     localparam int unsigned WideQuarter = 2 * (l / 16) + l % 2;
     localparam int unsigned WidePlace   = (l % 16) / 2;
-    assign halves_o[l] = ({16{is_verbatim_i[l/8]}} & plain[l]) | ({16{is_narrow_i[l/8]}} & planes[l/8][l%8]) |
-                         ({16{is_wide_i[l/8]}} & planes[WideQuarter][WidePlace]);
+    logic        verbatim, narrow, wide;
+    logic [15:0] differences;
+    assign verbatim    = is_verbatim_i[l/8] || (l % 8 < 4 && is_half_i[l/8] && !wide_i);
+    assign narrow      = is_narrow_i[l/8] && !(l % 8 < 4 && is_half_i[l/8]);
+    assign wide        = is_wide_i[l/8];
+    assign masked_o[l] = ({16{verbatim}} & plain[l]) | ({16{narrow && delta_ni}} & coded[l/8][l%8]) |
+                         ({16{wide && delta_ni}} & coded[WideQuarter][WidePlace]);
+    assign differences = ({16{narrow && delta_i}} & summed[l/8][l%8]) |
+                         ({16{wide && delta_i}} & summed[WideQuarter][WidePlace]);
+    assign halves_o[l] = masked_o[l] | differences;
   end
 
 endmodule : planezip_deplane
