@@ -118,26 +118,33 @@ fn the_writer_follows_the_document() {
     let check = xxh3_64(&raw).to_le_bytes();
     let expected = [
         b"\x89PLZ\r\n\x1a\n".to_vec(),
-        frame(b'H', &[0, 0, 0]),
+        frame(b'H', &[0, 0x11, 0]),
         frame(b'T', b"\x00\x02\x04BF16\x00\x10\x00"),
-        frame(b'C', b"\x83\x00\x00\x00\x11\x83\x01\x02\x03"),
-        frame(b'E', &[&[0x83, 0x01, 5, 0, 1, 0, 0, 0][..], &check].concat()),
+        frame(b'C', b"\x83\x00\x00\x00\xC1\xC2\x03\x01\x02\x03"),
+        frame(b'E', &[&[0x83, 0x01, 6, 0, 1, 0, 0, 0][..], &check].concat()),
         frame(b'Z', &[&[1, 0, 0x83, 0x01][..], &check].concat()),
     ]
     .concat();
     assert_eq!(pz, expected);
 }
 
-/// A complete file of container version 0 with block format version 0, kept as bytes: later builds must read it, or
-/// refuse it by its version.
+/// A complete file with block format version 0, a draft: refused by its version.
 #[test]
-fn a_file_of_version_0_still_decodes() {
+fn a_file_of_block_format_0_is_refused() {
     let pz = include_bytes!("data/golden/container0_block0.pz");
-    let original = include_bytes!("data/golden/container0_block0.safetensors");
+    let error = container::decompress(&pz[..], Vec::new(), &mut |_| {}).unwrap_err();
     assert_eq!(
-        (container::CONTAINER_VERSION, planezip::format::FORMAT_VERSION),
-        (0, 0)
+        error.to_string(),
+        "unsupported block format version at offset 14: expected 17, found 0"
     );
+}
+
+/// A complete file with this candidate of the block format, kept as bytes.
+#[test]
+fn a_file_of_candidate_1_decodes() {
+    let pz = include_bytes!("golden/v1-candidate-1/container0.pz");
+    let original = include_bytes!("golden/v1-candidate-1/container0.safetensors");
+    assert_eq!(planezip::format::FORMAT_CODE, 0x11);
     let (back, _) = container::decompress(&pz[..], Vec::new(), &mut |_| {}).unwrap();
     assert_eq!(back, original);
 }
@@ -149,12 +156,12 @@ fn other_writers_may_divide_differently() {
     let check = xxh3_64(&raw).to_le_bytes();
     let pz = [
         b"\x89PLZ\r\n\x1a\n".to_vec(),
-        frame(b'H', &[0, 0, 0]),
+        frame(b'H', &[0, 0x11, 0]),
         frame(b'O', &[]),
         frame(b'E', &[&[0, 0][..], &xxh3_64(&[]).to_le_bytes()].concat()),
         frame(b'T', b"\x01\x01\x03F64\x01n\x40\x02\x06\x08"),
-        frame(b'C', b"\x80\x00\x00\x00\x11"),
-        frame(b'C', b"\x00\x01\x00\x00\x11\x11"),
+        frame(b'C', b"\x80\x00\x00\x00\xC1"),
+        frame(b'C', b"\x00\x01\x00\x00\xC1\xC1"),
         frame(b'E', &[&[0x80, 0x03, 3, 0, 3, 0, 0, 0][..], &check].concat()),
         frame(b'Z', &[&[1, 1, 0x80, 0x03][..], &check].concat()),
     ]

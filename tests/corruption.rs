@@ -263,23 +263,23 @@ fn hostile_fields_are_refused() {
     field(hostile(&[opaque.clone(), chunk(u32::MAX, &[1, 2, 3])]));
     field(hostile(&[opaque.clone(), chunk((1 << 20) + 1, &[1])]));
     field(hostile(&[opaque.clone(), chunk(2, &[1, 2, 3])]));
-    field(hostile(&[tensor.clone(), chunk(128, &[0x11; 200])]));
+    field(hostile(&[tensor.clone(), chunk(128, &[0xC1; 200])]));
     // Fewer raw bytes than the chunk says, more, none.
-    field(hostile(&[tensor.clone(), chunk(256, &[0x11])]));
+    field(hostile(&[tensor.clone(), chunk(256, &[0xC1])]));
     assert!(matches!(
-        hostile(&[tensor.clone(), chunk(128, &[0x11, 0x11])]),
+        hostile(&[tensor.clone(), chunk(128, &[0xC1, 0xC1])]),
         Error::Blocks { .. }
     ));
     field(hostile(&[tensor.clone(), chunk(128, &[])]));
     // A chunk after one that ends within a block.
     field(hostile(&[
         tensor.clone(),
-        chunk(1, &[0x81, 5]),
-        chunk(1, &[0x81, 5]),
+        chunk(1, &[0xC2, 1, 5]),
+        chunk(1, &[0xC2, 1, 5]),
     ]));
     // Block headers that do not exist.
     assert!(matches!(
-        hostile(&[tensor, chunk(128, &[0x7f; 20])]),
+        hostile(&[tensor, chunk(128, &[0xDF; 20])]),
         Error::Blocks { offset: 56, .. }
     ));
     // Deflate: rubbish, too short, too long, bytes after its end.
@@ -357,7 +357,7 @@ fn a_wrong_block_stream_is_found_by_the_checksum() {
         fortran_order: false,
     };
     let mut writer = Writer::new(Vec::new(), FileFormat::Raw).unwrap();
-    writer.tensor_stream(&meta, &[1; 128], &[0x11]).unwrap();
+    writer.tensor_stream(&meta, &[1; 128], &[0xC1]).unwrap();
     let (pz, _) = writer.finish().unwrap();
     assert!(matches!(decompress(&pz), Err(Error::Checksum { .. })));
 }

@@ -273,11 +273,13 @@ fn bytes_that_differ_from_the_golden_codec_are_found() {
     let good = EncodeJob::new("good".into(), Dtype::Bf16, vec![1, 2, 3, 4, 5]);
     type Spoil = fn(&mut EncodeJob);
     let cases: [(&str, Spoil); 4] = [
-        ("comp_m_tdata", |j| *j = with_stream(j, vec![0x85, 1, 2, 3, 4, 6])),
-        ("comp_m_tlast", |j| {
-            *j = with_stream(j, vec![0x85, 1, 2, 3, 4, 5, 6])
+        ("comp_m_tdata", |j| {
+            *j = with_stream(j, vec![0xC2, 5, 1, 2, 3, 4, 6])
         }),
-        ("comp_m_tlast", |j| *j = with_stream(j, vec![0x85, 1, 2, 3, 4])),
+        ("comp_m_tlast", |j| {
+            *j = with_stream(j, vec![0xC2, 5, 1, 2, 3, 4, 5, 6])
+        }),
+        ("comp_m_tlast", |j| *j = with_stream(j, vec![0xC2, 5, 1, 2, 3, 4])),
         ("comp_m_tuser", |j| j.stats.raw_bytes += 1),
     ];
     for (signal, spoil) in cases {

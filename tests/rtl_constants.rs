@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use planezip::codec::Verdict;
-use planezip::format::{self, Dtype, Form, GROUP_WORDS, Layout, SignMode};
+use planezip::format::{self, Dtype, Form, GROUP_WORDS, Layout, MaskStyle, SignMode, code};
 
 /// Every `Name = value` of the package: parameters and enum members, sized literals included.
 fn package_constants() -> BTreeMap<String, u64> {
@@ -50,6 +50,18 @@ fn package_and_crate_agree() {
         ("ErrBadHeader", Verdict::BadHeader as u64),
         ("ErrTruncated", Verdict::Truncated as u64),
         ("ErrTrailing", Verdict::Trailing as u64),
+        ("CodeBp", code::BIT_PLANE.into()),
+        ("CodeZbp", code::ZERO_MASKED.into()),
+        ("CodeOther", code::OTHER.into()),
+        ("CodePrefix", code::PREFIX.into()),
+        ("CodeRaw", code::RAW.into()),
+        ("CodeAllZero", code::ALL_ZERO.into()),
+        ("CodeTail", code::TAIL.into()),
+        ("CodeDbp", code::DELTA.into()),
+        ("CodeZv", code::ZERO_VALUE.into()),
+        ("MaskWhole", MaskStyle::Whole as u64),
+        ("MaskWithoutZeros", MaskStyle::WithoutZeros as u64),
+        ("MaskWithoutOnes", MaskStyle::WithoutOnes as u64),
         ("DtypeBf16", Dtype::Bf16.sideband().into()),
         ("DtypeF16", Dtype::F16.sideband().into()),
         ("DtypeF32", Dtype::F32.sideband().into()),
