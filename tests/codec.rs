@@ -1,6 +1,7 @@
 //! The golden codec against a bit-by-bit reading of docs/format.md, and its promises on every kind of data.
 
-use planezip::codec::{self, DecodeError, Verdict};
+use planezip::codec::{self, DecodeError, Path, Verdict};
+use planezip::cosim::foreign;
 use planezip::format::{BLOCK_BYTES, Form, Header, Layout, MAX_BLOCK_LEN, max_stream_len};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
@@ -188,7 +189,60 @@ fn check(layout: Layout, raw: &[u8]) -> codec::Stats {
     assert_eq!(back, raw);
     assert_eq!(again, stats);
     assert_eq!(plain::decode(layout, &stream), raw, "the document's decoder");
+    for path in Path::all() {
+        let mut other = Vec::new();
+        assert_eq!(
+            codec::encode_with(path, layout, raw, &mut other),
+            stats,
+            "{path:?}"
+        );
+        assert_eq!(other, stream, "{path:?}");
+        assert_eq!(
+            decoded(path, layout, &stream, raw.len() as u64),
+            (Ok(stats), raw.to_vec())
+        );
+    }
     stats
+}
+
+/// What a path makes of a stream, and the bytes it delivers.
+fn decoded(
+    path: Path,
+    layout: Layout,
+    stream: &[u8],
+    max: u64,
+) -> (Result<codec::Stats, DecodeError>, Vec<u8>) {
+    let mut out = Vec::new();
+    let result = codec::decode_with(path, layout, stream, max, &mut out);
+    (result, out)
+}
+
+/// All paths make the same of any stream.
+fn paths_agree(layout: Layout, stream: &[u8], max: u64) {
+    let expected = decoded(Path::PORTABLE, layout, stream, max);
+    for path in Path::all() {
+        assert_eq!(
+            decoded(path, layout, stream, max),
+            expected,
+            "{path:?} {layout:?} {stream:02x?}"
+        );
+    }
+}
+
+/// Streams that no encoder makes, but that decode: any header fields, any payload.
+#[test]
+fn paths_agree_on_foreign_streams() {
+    let mut rng = planezip::cosim::rng(3, 0);
+    for _ in 0..10_000 {
+        let job = foreign(String::new(), &mut rng);
+        paths_agree(job.dtype.layout(), &job.stream, u64::MAX);
+        // Alone, each block is at the end of its stream, where the fast paths give way.
+        paths_agree(
+            job.dtype.layout(),
+            &[&job.stream[..], &[0xC1; 64]].concat(),
+            u64::MAX,
+        );
+    }
 }
 
 /// Words drawn so that every form and header corner comes up.
@@ -453,9 +507,8 @@ fn truncation_and_bit_flips_never_panic() {
         for bit in 0..8 * stream.len() {
             let mut bad = stream.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            let mut out = Vec::new();
-            let _ = codec::decode(layout, &bad, raw.len() as u64, &mut out);
-            assert!(out.len() <= raw.len());
+            paths_agree(layout, &bad, raw.len() as u64);
+            assert!(decoded(Path::best(), layout, &bad, raw.len() as u64).1.len() <= raw.len());
         }
     }
 }
@@ -469,7 +522,6 @@ proptest! {
     #[test]
     fn any_stream_decodes_or_errs(stream in proptest::collection::vec(any::<u8>(), 0..1000), wide in any::<bool>()) {
         let layout = if wide { Layout::W32 } else { Layout::W16 };
-        let mut out = Vec::new();
-        let _ = codec::decode(layout, &stream, 1 << 20, &mut out);
+        paths_agree(layout, &stream, 1 << 20);
     }
 }

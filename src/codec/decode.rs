@@ -2,8 +2,9 @@
 
 use thiserror::Error;
 
-use super::Stats;
+use super::path::Kind;
 use super::planes::{Group, from_half_planelets, from_planelets, from_words, undelta};
+use super::{Path, Stats};
 use crate::format::{BLOCK_BYTES, GROUP_WORDS, Header, HeaderError, Layout, Partial, Plane, SignMode};
 
 /// Why a block stream does not decode. `offset` is the byte in the stream where the faulty block starts.
@@ -88,45 +89,93 @@ impl DecodeError {
     }
 }
 
-/// Decodes a whole block stream, appending at most `max_raw` bytes to `out`.
+/// Blocks that are decoded before their bytes are moved on.
+const BATCH: usize = 64;
+
+/// Decodes a whole block stream, appending at most `max_raw` bytes to `out`, on the fastest path this machine has.
 ///
 /// Memory grows with the blocks that have been decoded, never by a length that the stream claims.
 ///
 /// # Errors
 /// [`DecodeError`]; the blocks before the faulty one are in `out`.
 pub fn decode(layout: Layout, stream: &[u8], max_raw: u64, out: &mut Vec<u8>) -> Result<Stats, DecodeError> {
+    decode_with(Path::best(), layout, stream, max_raw, out)
+}
+
+/// [`decode`] on a given path.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_with(
+    path: Path,
+    layout: Layout,
+    stream: &[u8],
+    max_raw: u64,
+    out: &mut Vec<u8>,
+) -> Result<Stats, DecodeError> {
     let mut stats = Stats::default();
     let mut at = 0;
-    let mut raw = [0; BLOCK_BYTES];
+    let mut buffer = [0; BATCH * BLOCK_BYTES];
     while at < stream.len() {
-        let rest = &stream[at..];
-        let offset = at as u64;
-        let (header, len) = block(layout, rest, offset, &mut raw)?;
-        if let Header::Tail { .. } = header
-            && rest.len() > len
-        {
-            return Err(DecodeError::Trailing {
-                offset,
-                extra: rest.len() - len,
-            });
+        let mut filled = 0;
+        let mut result = Ok(());
+        for raw in buffer.as_chunks_mut::<BLOCK_BYTES>().0 {
+            if at == stream.len() {
+                break;
+            }
+            match next_block(path, layout, stream, at, max_raw, &mut stats, raw) {
+                Ok((len, raw_len)) => {
+                    at += len;
+                    filled += raw_len;
+                }
+                Err(e) => {
+                    result = Err(e);
+                    break;
+                }
+            }
         }
-        let found = stats.raw_bytes + header.raw_len() as u64;
-        if found > max_raw {
-            return Err(DecodeError::TooLong {
-                offset,
-                expected: max_raw,
-                found,
-            });
-        }
-        out.extend_from_slice(&raw[..header.raw_len()]);
-        stats.raw_bytes = found;
-        if let Some(form) = header.form() {
-            stats.blocks[form as usize] += 1;
-        }
-        at += len;
+        out.extend_from_slice(&buffer[..filled]);
+        result?;
     }
     stats.comp_bytes = stream.len() as u64;
     Ok(stats)
+}
+
+/// Decodes the block at `at` and counts it; returns its bytes in the stream and in the tensor.
+#[inline]
+fn next_block(
+    path: Path,
+    layout: Layout,
+    stream: &[u8],
+    at: usize,
+    max_raw: u64,
+    stats: &mut Stats,
+    raw: &mut [u8; BLOCK_BYTES],
+) -> Result<(usize, usize), DecodeError> {
+    let rest = &stream[at..];
+    let offset = at as u64;
+    let (header, len) = block(path, layout, rest, offset, raw)?;
+    if let Header::Tail { .. } = header
+        && rest.len() > len
+    {
+        return Err(DecodeError::Trailing {
+            offset,
+            extra: rest.len() - len,
+        });
+    }
+    let found = stats.raw_bytes + header.raw_len() as u64;
+    if found > max_raw {
+        return Err(DecodeError::TooLong {
+            offset,
+            expected: max_raw,
+            found,
+        });
+    }
+    stats.raw_bytes = found;
+    if let Some(form) = header.form() {
+        stats.blocks[form as usize] += 1;
+    }
+    Ok((len, header.raw_len()))
 }
 
 /// Decodes the block at the start of `stream` (full or tail) into the start of `raw`; returns its header and its
@@ -139,10 +188,12 @@ pub fn decode_block(
     stream: &[u8],
     raw: &mut [u8; BLOCK_BYTES],
 ) -> Result<(Header, usize), DecodeError> {
-    block(layout, stream, 0, raw)
+    block(Path::PORTABLE, layout, stream, 0, raw)
 }
 
+#[inline]
 fn block(
+    path: Path,
     layout: Layout,
     stream: &[u8],
     offset: u64,
@@ -160,7 +211,17 @@ fn block(
             have: stream.len(),
         });
     }
-    payload(layout, &header, &stream[header.header_len(layout)..len], raw);
+    let start = header.header_len(layout);
+    match path.0 {
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2(avx2)
+            if stream.len() - len >= super::avx2::SLACK
+                && !matches!(header, Header::Raw | Header::Tail { .. }) =>
+        {
+            avx2.decode_payload(layout, &header, &stream[start..len + super::avx2::SLACK], raw);
+        }
+        _ => payload(layout, &header, &stream[start..len], raw),
+    }
     Ok((header, len))
 }
 

@@ -1,29 +1,51 @@
 //! Raw bytes to block streams.
 
-use super::Stats;
+use super::path::Kind;
 use super::plan::choose;
 use super::planes::{Group, Words, delta, exponent, half_planelets, mantissa, planelets, sign, to_words};
+use super::{Path, Stats};
 use crate::format::{
-    BLOCK_BYTES, Form, GROUP_WORDS, Header, Layout, MAX_BLOCK_LEN, Partial, Plane, SignMode,
+    BLOCK_BYTES, Form, GROUP_WORDS, Header, Layout, MAX_BLOCK_LEN, MAX_HEADER_LEN, Partial, Plane, SignMode,
 };
 
-/// Appends the block stream of a tensor's bytes to `out`.
+/// Blocks that are encoded before their bytes are moved on.
+const BATCH: usize = 64;
+
+/// Appends the block stream of a tensor's bytes to `out`, on the fastest path this machine has.
 ///
 /// A tensor may be given in pieces if all but the last are multiples of 128 bytes.
 pub fn encode(layout: Layout, raw: &[u8], out: &mut Vec<u8>) -> Stats {
+    encode_with(Path::best(), layout, raw, out)
+}
+
+/// [`encode`] on a given path.
+pub fn encode_with(path: Path, layout: Layout, raw: &[u8], out: &mut Vec<u8>) -> Stats {
     let start = out.len();
     let mut stats = Stats {
         raw_bytes: raw.len() as u64,
         ..Stats::default()
     };
     let (blocks, tail) = raw.as_chunks::<BLOCK_BYTES>();
-    let mut buffer = [0; MAX_BLOCK_LEN];
-    for block in blocks {
-        let (form, len) = encode_block(layout, block, &mut buffer);
-        out.extend_from_slice(&buffer[..len]);
-        stats.blocks[form as usize] += 1;
+    match path.0 {
+        Kind::Portable => {
+            let mut buffer = [0; MAX_BLOCK_LEN];
+            for block in blocks {
+                let (form, len) = encode_block(layout, block, &mut buffer);
+                out.extend_from_slice(&buffer[..len]);
+                stats.blocks[form as usize] += 1;
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2(avx2) => {
+            let mut buffer = [0; BATCH * MAX_BLOCK_LEN + super::avx2::SLACK];
+            for batch in blocks.chunks(BATCH) {
+                let len = avx2.encode_blocks(layout, batch, &mut buffer, &mut stats.blocks);
+                out.extend_from_slice(&buffer[..len]);
+            }
+        }
     }
     if !tail.is_empty() {
+        let mut buffer = [0; MAX_HEADER_LEN];
         let header = Header::Tail { len: tail.len() };
         let n = header.write(layout, &mut buffer);
         out.extend_from_slice(&buffer[..n]);

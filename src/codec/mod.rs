@@ -17,14 +17,18 @@
 //! # Ok::<(), codec::DecodeError>(())
 //! ```
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod decode;
 mod encode;
+mod path;
 mod plan;
 mod planes;
 mod zero_value;
 
-pub use decode::{DecodeError, Verdict, decode, decode_block};
-pub use encode::{encode, encode_block};
+pub use decode::{DecodeError, Verdict, decode, decode_block, decode_with};
+pub use encode::{encode, encode_block, encode_with};
+pub use path::Path;
 pub use plan::{candidates, choose};
 pub use zero_value::zero_value_len;
 

@@ -161,10 +161,12 @@ pub(super) fn random_header(layout: Layout, rng: &mut StimulusRng) -> Header {
                 Layout::W16 => rng.random_range(0..=2),
                 Layout::W32 => 2 * rng.random_range(0..=1),
             };
-            let zero: [u32; 8] = std::array::from_fn(|_| rng.random_range(0..=plane.k));
+            let spare = (0..layout.groups()).fold(0, |s, g| {
+                s | rng.random_range(0..=plane.k.min(3) as u64) << (8 * g)
+            });
             Header::BitPlane {
                 plane,
-                drops: Drops::new(bits, &zero[..layout.groups()]),
+                drops: Drops::new(bits, spare),
             }
         }
         4 => {

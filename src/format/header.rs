@@ -125,14 +125,15 @@ impl Drops {
     /// No group leaves out any.
     pub const NONE: Drops = Drops { bits: 0, field: 0 };
 
-    /// The field of `bits` (0, 1 or 2) bits a group that leaves out as many of `zero[g]` planes as it can say.
+    /// The field of `bits` (0, 1 or 2) bits a group that leaves out as many planes as it can say of those that the
+    /// groups do not need (`spare`, a byte a group, at most 3 each).
     #[must_use]
-    pub fn new(bits: u32, zero: &[u32]) -> Drops {
-        let most = (1 << bits) - 1;
-        let field = zero
-            .iter()
-            .enumerate()
-            .fold(0, |f, (g, z)| f | ((*z).min(most) as u16) << (bits as usize * g));
+    pub fn new(bits: u32, spare: u64) -> Drops {
+        let field = match bits {
+            0 => 0,
+            1 => gather(spare | spare >> 1, 1),
+            _ => gather(spare, 2),
+        };
         Drops { bits, field }
     }
 
@@ -162,6 +163,15 @@ impl Drops {
     const fn field_len(self, layout: Layout) -> usize {
         layout.groups() * self.bits as usize / 8
     }
+}
+
+/// The lowest `bits` bits of each byte side by side.
+fn gather(bytes: u64, bits: u32) -> u16 {
+    let mut field = 0;
+    for (g, byte) in bytes.to_le_bytes().into_iter().enumerate() {
+        field |= u16::from(byte & ((1 << bits) - 1)) << (bits as usize * g);
+    }
+    field
 }
 
 /// How a mask is written. The discriminant is its distance from the code of the whole mask.
@@ -212,19 +222,6 @@ impl Mask {
             style,
             presence,
         }
-    }
-
-    /// A mask in the style that takes least; among equals the first.
-    #[must_use]
-    pub fn smallest(layout: Layout, bits: u64) -> Mask {
-        let mut best = Mask::new(layout, bits, MaskStyle::Whole);
-        for style in [MaskStyle::WithoutZeros, MaskStyle::WithoutOnes] {
-            let mask = Mask::new(layout, bits, style);
-            if mask.field_len() < best.field_len() {
-                best = mask;
-            }
-        }
-        best
     }
 
     /// Number of non-zero words.
