@@ -14,12 +14,15 @@ use std::arch::x86_64::*;
 
 use super::plan::{Plan, Summary};
 use crate::format::{
-    BLOCK_BYTES, Form, GROUP_WORDS, Header, Layout, MAX_BLOCK_LEN, Mask, MaskStyle, Partial, Plane, SignMode,
-    code,
+    BLOCK_BYTES, Form, GROUP_WORDS, Layout, MAX_BLOCK_LEN, MAX_HEADER_LEN, MaskStyle, Partial, Plane,
+    SignMode, code,
 };
 
-/// Bytes behind a block that [`Avx2::encode_blocks`] may write, and [`Avx2::decode_payload`] may read.
+/// Bytes behind a block that [`Avx2::encode_blocks`] may write.
 pub(super) const SLACK: usize = 32;
+
+/// Bytes from a block's start that [`Avx2::decode_blocks`] may look at: any header, any payload, one load more.
+const WINDOW: usize = MAX_HEADER_LEN + BLOCK_BYTES + 32;
 
 /// Proof that the CPU has what this module needs.
 #[derive(Clone, Copy, Debug)]
@@ -53,19 +56,22 @@ impl Avx2 {
         }
     }
 
-    /// Decodes the payload of a full block that is not raw from `bytes`, which reach [`SLACK`] beyond it.
-    pub(super) fn decode_payload(
+    /// Decodes blocks from `at` on into `raw`, counts them by form, and returns where it stopped and how many there were:
+    /// before a block that needs a closer look (raw, a tail, one that may not be valid, or less than [`WINDOW`]
+    /// bytes from the end), if not with the last of `raw`.
+    pub(super) fn decode_blocks(
         self,
         layout: Layout,
-        header: &Header,
-        bytes: &[u8],
-        raw: &mut [u8; BLOCK_BYTES],
-    ) {
+        stream: &[u8],
+        at: usize,
+        raw: &mut [[u8; BLOCK_BYTES]],
+        forms: &mut [u64],
+    ) -> (usize, usize) {
         // SAFETY: the features were detected, or there would be no `self`.
         unsafe {
             match layout {
-                Layout::W16 => decode_payload_16(header, bytes, raw),
-                Layout::W32 => decode_payload_32(header, bytes, raw),
+                Layout::W16 => decode_blocks_16(stream, at, raw, forms),
+                Layout::W32 => decode_blocks_32(stream, at, raw, forms),
             }
         }
     }
@@ -914,112 +920,290 @@ fn words_32(plane: &Plane, planelets: __m256i) -> __m256i {
     _mm256_or_si256(words, _mm256_set1_epi32(sign))
 }
 
+/// A full block's header, as far as the loops below look.
+struct Head {
+    plane: Plane,
+    /// BP: byte g: planes that group g leaves out. DBP: byte g: planes of group g.
+    groups: u64,
+    /// Non-zero words.
+    mask: u64,
+    /// DBP: word 0.
+    base: u32,
+    form: Form,
+    /// Bytes of the header.
+    len: usize,
+}
+
+/// Reads a header; `None` if it takes a closer look. The stream has [`WINDOW`] bytes from `at` on.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn decode_payload_16(header: &Header, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
-    match header {
-        Header::Raw | Header::Tail { .. } => {}
-        Header::AllZero => raw.fill(0),
-        Header::ZeroValue { mask } => expand_16(bytes, 0, mask, raw),
-        Header::BitPlane { plane, drops } => {
-            let open = &OPEN[plane.z as usize & 7];
-            let kept = plane.sign.planes() as usize;
-            let fixed = 7 - plane.z as usize + kept;
-            let mut at = 0;
-            for i in 0..4 {
-                let kg = [2 * i, 2 * i + 1].map(|g| (plane.k - drops.of(g)) as usize);
-                let first = _mm_shuffle_epi8(load_half(bytes, at), load_half(&open[kg[0] & 7][kept], 0));
-                at += fixed + kg[0];
-                let second = _mm_shuffle_epi8(load_half(bytes, at), load_half(&open[kg[1] & 7][kept], 0));
-                at += fixed + kg[1];
-                store(raw, 32 * i, words_16(plane, _mm256_set_m128i(second, first)));
+fn head<const WIDE: bool>(stream: &[u8], at: usize) -> Option<Head> {
+    let layout = if WIDE { Layout::W32 } else { Layout::W16 };
+    let mk = layout.mask_bytes();
+    let all = u64::MAX >> (64 - 8 * mk);
+    let in_groups = ONES & all;
+    let bytes = &stream[at..at + WINDOW];
+    let mut code = bytes[0];
+    let mut z = 0;
+    let mut len = 2;
+    if code >> 5 == code::PREFIX {
+        z = u32::from(code & 0x1f);
+        code = bytes[1];
+        len = 3;
+        if z == 0 || z > layout.mant_bits() || code >= code::OTHER << 5 {
+            return None;
+        }
+    }
+    let mask_at = |style: u8, at: usize| {
+        if style == 0 {
+            return (get_u64(bytes, at) & all, at + mk);
+        }
+        let presence = u64::from(bytes[at]);
+        let there = _pdep_u64(presence, in_groups) * 0xff;
+        let missing = if style == 2 { !there & all } else { 0 };
+        let mask = _pdep_u64(get_u64(bytes, at + 1), there) | missing;
+        // A presence bit too many makes the mask empty here, and the header is refused elsewhere.
+        let mask = if presence >> mk == 0 { mask } else { 0 };
+        (mask, at + 1 + presence.count_ones() as usize)
+    };
+    let sign = match code >> 3 & 3 {
+        0 => SignMode::Positive,
+        1 => SignMode::Negative,
+        _ => SignMode::Kept,
+    };
+    let mut head = Head {
+        plane: Plane {
+            k: u32::from(code & 7),
+            z,
+            sign,
+            e_max: bytes[len - 1],
+        },
+        groups: 0,
+        mask: 0,
+        base: 0,
+        form: Form::BitPlane,
+        len,
+    };
+    let field = code >> 5;
+    if field < code::OTHER {
+        if code >> 3 & 3 == 3 || (WIDE && field == code::BIT_PLANE + 1) {
+            return None;
+        }
+        if field < code::ZERO_MASKED {
+            let two = u64::from(u16::from_le_bytes([bytes[len], bytes[len + 1]]));
+            let (drops, n) = match field {
+                0 => (0, 0),
+                1 => (_pdep_u64(two, in_groups), 1),
+                _ => (_pdep_u64(two, 3 * in_groups), mk / 4),
+            };
+            head.groups = drops;
+            head.len += n;
+            // No group drops more than k.
+            let fits = (drops + u64::from(127 - head.plane.k) * ONES) & 0x80 * ONES == 0;
+            return fits.then_some(head);
+        }
+        head.form = Form::ZeroMasked;
+        (head.mask, head.len) = mask_at(field - code::ZERO_MASKED, len);
+        return (head.mask != 0).then_some(head);
+    }
+    match code {
+        code::ALL_ZERO => {
+            head.form = Form::ZeroValue;
+            head.len = 1;
+        }
+        code::DELTA => {
+            let field = get_u64(bytes, 1);
+            head.form = Form::DeltaBitPlane;
+            if WIDE {
+                let widths = _pdep_u64(field, 0x1f * in_groups);
+                // The field's highest value stands for one more.
+                head.groups = widths + ((widths + in_groups) >> 5 & in_groups);
+                head.base = (field >> 24) as u32;
+                head.len = 8;
+                if field >> 20 & 0xf != 0 {
+                    return None;
+                }
+            } else {
+                let widths = _pdep_u64(field, 0x0f * in_groups);
+                head.groups = widths + ((widths + in_groups) >> 4 & in_groups);
+                head.base = (field >> 32) as u32;
+                head.len = 7;
             }
         }
-        Header::Delta { widths, base } => {
-            let mut at = 0;
-            let mut base = *base as u16;
-            let odd = _mm256_set1_epi32(0xffff_0000_u32 as i32);
-            for i in 0..4 {
-                let [a, b] = [widths[2 * i], widths[2 * i + 1]].map(usize::from);
-                let group = |at: usize, width: usize| {
-                    _mm_and_si128(load_half(bytes, at), load_half(&FIRST[width], 0))
-                };
-                let (first, second) = (group(at, a), group(at + a, b));
-                at += a + b;
-                let codes = from_planelets_16(_mm256_set_m128i(second, first));
-                let sign = _mm256_sub_epi16(
-                    _mm256_setzero_si256(),
-                    _mm256_and_si256(codes, _mm256_set1_epi16(1)),
-                );
-                let d = _mm256_xor_si256(_mm256_srli_epi16::<1>(codes), sign);
-                // Running sums of the odd places, each also for the even place behind it.
-                let sums = _mm256_and_si256(d, odd);
-                let sums = _mm256_add_epi16(sums, _mm256_slli_si256::<4>(sums));
-                let sums = _mm256_add_epi16(sums, _mm256_slli_si256::<8>(sums));
-                let even = _mm256_add_epi16(_mm256_andnot_si256(odd, d), _mm256_slli_si256::<2>(sums));
-                let sums = _mm256_add_epi16(sums, even);
-                let middle = base.wrapping_add(_mm256_extract_epi16::<7>(sums) as u16);
-                let ahead = _mm256_set_m128i(_mm_set1_epi16(middle as i16), _mm_set1_epi16(base as i16));
-                store(raw, 32 * i, _mm256_add_epi16(sums, ahead));
-                base = middle.wrapping_add(_mm256_extract_epi16::<15>(sums) as u16);
+        code::ZERO_VALUE..=0xC6 => {
+            head.form = Form::ZeroValue;
+            (head.mask, head.len) = mask_at(code - code::ZERO_VALUE, 1);
+            if head.mask == 0 {
+                return None;
             }
         }
-        Header::ZeroMasked { plane, mask } => {
-            let mut words = [0; BLOCK_BYTES + 64];
-            let (nz, kept, k) = (mask.count(), plane.sign.planes() as usize, plane.k as usize & 7);
-            let q = nz % GROUP_WORDS;
-            let mut to = 2 * q;
-            let mut at = 0;
-            match plane.partial(Layout::W16, q) {
-                Partial::None => {}
-                Partial::Verbatim { words: n } => {
-                    store_half(&mut words, 0, load_half(bytes, 0));
-                    at = 2 * n;
-                }
-                Partial::Planes { lo, hi } => {
-                    let x = _mm_shuffle_epi8(load_half(bytes, 0), load_half(&OPEN[lo & 7][k][kept], 0));
-                    at = hi - lo;
-                    let mut group = [0; 48];
-                    store(&mut group, 0, words_16(plane, _mm256_set_m128i(x, x)));
-                    store_half(&mut words, 0, load_half(&group, 2 * (GROUP_WORDS - q)));
-                }
-                Partial::Halves { lo, hi, verbatim } => {
-                    store_half(&mut words, 0, load_half(bytes, 0));
-                    at = 2 * verbatim;
-                    let n = hi - lo;
-                    let halves = get_u64(bytes, at) & (u64::MAX >> (64 - 8 * n));
-                    at += n;
-                    let x = _mm_cvtepu8_epi16(_mm_cvtsi64_si128((halves << (8 * lo)) as i64));
-                    let even = _mm_and_si128(_mm_slli_epi16::<4>(x), _mm_set1_epi16(0xf0));
-                    let odd = _mm_slli_epi16::<8>(_mm_and_si128(x, _mm_set1_epi16(0xf0)));
-                    let x = _mm_shuffle_epi8(_mm_or_si128(even, odd), load_half(&OPEN[0][k][kept], 0));
-                    let mut group = [0; 48];
-                    store(&mut group, 0, words_16(plane, _mm256_set_m128i(x, x)));
-                    store_half(
-                        &mut words,
-                        2 * verbatim,
-                        load_half(&group, 2 * (GROUP_WORDS - (q - verbatim))),
-                    );
-                }
-            }
-            let open = load_half(&OPEN[plane.z as usize & 7][k][kept], 0);
-            let group_len = plane.planes(Layout::W16) as usize;
-            while to < 2 * nz {
-                let first = _mm_shuffle_epi8(load_half(bytes, at), open);
-                let second = _mm_shuffle_epi8(load_half(bytes, at + group_len), open);
-                store(&mut words, to, words_16(plane, _mm256_set_m128i(second, first)));
-                at += 2 * group_len;
-                to += 32;
-            }
-            expand_16(&words, 0, mask, raw);
+        _ => return None,
+    }
+    Some(head)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn decode_blocks_16(
+    stream: &[u8],
+    mut at: usize,
+    blocks: &mut [[u8; BLOCK_BYTES]],
+    forms: &mut [u64],
+) -> (usize, usize) {
+    for (i, raw) in blocks.iter_mut().enumerate() {
+        // A payload that is longer than a block's bytes is left to others too: no encoder makes it.
+        if stream.len() - at < WINDOW {
+            return (at, i);
+        }
+        let Some(h) = head::<false>(stream, at) else {
+            return (at, i);
+        };
+        let len = payload_len::<false>(&h);
+        if len > BLOCK_BYTES {
+            return (at, i);
+        }
+        let bytes = &stream[at + h.len..at + h.len + len + 32];
+        match h.form {
+            Form::Raw => return (at, i),
+            Form::BitPlane => bit_plane_16(&h.plane, h.groups, bytes, raw),
+            Form::DeltaBitPlane => delta_16(h.groups, h.base, bytes, raw),
+            Form::ZeroMasked => zero_masked_16(&h.plane, h.mask, bytes, raw),
+            Form::ZeroValue if h.mask == 0 => raw.fill(0),
+            Form::ZeroValue => expand_16(bytes, 0, h.mask, raw),
+        }
+        forms[h.form as usize] += 1;
+        at += h.len + len;
+    }
+    (at, blocks.len())
+}
+
+/// Bytes behind a header.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn payload_len<const WIDE: bool>(h: &Head) -> usize {
+    let layout = if WIDE { Layout::W32 } else { Layout::W16 };
+    let sum = |bytes: u64| (bytes.wrapping_mul(ONES) >> 56) as usize;
+    let nz = h.mask.count_ones() as usize;
+    match h.form {
+        Form::Raw => BLOCK_BYTES,
+        Form::BitPlane => layout.groups() * h.plane.planes(layout) as usize - sum(h.groups),
+        Form::DeltaBitPlane => sum(h.groups),
+        Form::ZeroValue => layout.word_bytes() * nz,
+        Form::ZeroMasked => {
+            let partial = h.plane.partial(layout, nz % GROUP_WORDS).len(layout);
+            h.plane.planes(layout) as usize * (nz / GROUP_WORDS) + partial
         }
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn expand_16(words: &[u8], mut at: usize, mask: &Mask, raw: &mut [u8; BLOCK_BYTES]) {
+fn bit_plane_16(plane: &Plane, drops: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+    let open = &OPEN[plane.z as usize & 7];
+    let kept = plane.sign.planes() as usize;
+    let fixed = 7 - plane.z as usize + kept;
+    let mut at = 0;
+    for i in 0..4 {
+        let kg = [2 * i, 2 * i + 1].map(|g| plane.k as usize - (drops >> (8 * g) & 3) as usize);
+        let first = _mm_shuffle_epi8(load_half(bytes, at), load_half(&open[kg[0] & 7][kept], 0));
+        at += fixed + kg[0];
+        let second = _mm_shuffle_epi8(load_half(bytes, at), load_half(&open[kg[1] & 7][kept], 0));
+        at += fixed + kg[1];
+        store(raw, 32 * i, words_16(plane, _mm256_set_m128i(second, first)));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn delta_16(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+    let mut at = 0;
+    let mut base = base as u16;
+    let odd = _mm256_set1_epi32(0xffff_0000_u32 as i32);
+    for i in 0..4 {
+        let [a, b] = [16 * i, 16 * i + 8].map(|g| (widths >> g & 0xff) as usize);
+        let group =
+            |at: usize, width: usize| _mm_and_si128(load_half(bytes, at), load_half(&FIRST[width], 0));
+        let (first, second) = (group(at, a), group(at + a, b));
+        at += a + b;
+        let codes = from_planelets_16(_mm256_set_m128i(second, first));
+        let sign = _mm256_sub_epi16(
+            _mm256_setzero_si256(),
+            _mm256_and_si256(codes, _mm256_set1_epi16(1)),
+        );
+        let d = _mm256_xor_si256(_mm256_srli_epi16::<1>(codes), sign);
+        // Running sums of the odd places, each also for the even place behind it.
+        let sums = _mm256_and_si256(d, odd);
+        let sums = _mm256_add_epi16(sums, _mm256_slli_si256::<4>(sums));
+        let sums = _mm256_add_epi16(sums, _mm256_slli_si256::<8>(sums));
+        let even = _mm256_add_epi16(_mm256_andnot_si256(odd, d), _mm256_slli_si256::<2>(sums));
+        let sums = _mm256_add_epi16(sums, even);
+        let middle = base.wrapping_add(_mm256_extract_epi16::<7>(sums) as u16);
+        let ahead = _mm256_set_m128i(_mm_set1_epi16(middle as i16), _mm_set1_epi16(base as i16));
+        store(raw, 32 * i, _mm256_add_epi16(sums, ahead));
+        base = middle.wrapping_add(_mm256_extract_epi16::<15>(sums) as u16);
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn zero_masked_16(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+    let mut words = [0; BLOCK_BYTES + 64];
+    let (nz, kept, k) = (
+        mask.count_ones() as usize,
+        plane.sign.planes() as usize,
+        plane.k as usize & 7,
+    );
+    let q = nz % GROUP_WORDS;
+    let mut to = 2 * q;
+    let mut at = 0;
+    match plane.partial(Layout::W16, q) {
+        Partial::None => {}
+        Partial::Verbatim { words: n } => {
+            store_half(&mut words, 0, load_half(bytes, 0));
+            at = 2 * n;
+        }
+        Partial::Planes { lo, hi } => {
+            let x = _mm_shuffle_epi8(load_half(bytes, 0), load_half(&OPEN[lo & 7][k][kept], 0));
+            at = hi - lo;
+            let mut group = [0; 48];
+            store(&mut group, 0, words_16(plane, _mm256_set_m128i(x, x)));
+            store_half(&mut words, 0, load_half(&group, 2 * (GROUP_WORDS - q)));
+        }
+        Partial::Halves { lo, hi, verbatim } => {
+            store_half(&mut words, 0, load_half(bytes, 0));
+            at = 2 * verbatim;
+            let n = hi - lo;
+            let halves = get_u64(bytes, at) & (u64::MAX >> (64 - 8 * n));
+            at += n;
+            let x = _mm_cvtepu8_epi16(_mm_cvtsi64_si128((halves << (8 * lo)) as i64));
+            let even = _mm_and_si128(_mm_slli_epi16::<4>(x), _mm_set1_epi16(0xf0));
+            let odd = _mm_slli_epi16::<8>(_mm_and_si128(x, _mm_set1_epi16(0xf0)));
+            let x = _mm_shuffle_epi8(_mm_or_si128(even, odd), load_half(&OPEN[0][k][kept], 0));
+            let mut group = [0; 48];
+            store(&mut group, 0, words_16(plane, _mm256_set_m128i(x, x)));
+            store_half(
+                &mut words,
+                2 * verbatim,
+                load_half(&group, 2 * (GROUP_WORDS - (q - verbatim))),
+            );
+        }
+    }
+    let open = load_half(&OPEN[plane.z as usize & 7][k][kept], 0);
+    let group_len = plane.planes(Layout::W16) as usize;
+    while to < 2 * nz {
+        let first = _mm_shuffle_epi8(load_half(bytes, at), open);
+        let second = _mm_shuffle_epi8(load_half(bytes, at + group_len), open);
+        store(&mut words, to, words_16(plane, _mm256_set_m128i(second, first)));
+        at += 2 * group_len;
+        to += 32;
+    }
+    expand_16(&words, 0, mask, raw);
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn expand_16(words: &[u8], mut at: usize, mask: u64, raw: &mut [u8; BLOCK_BYTES]) {
     for g in 0..8 {
-        let m = (mask.bits >> (8 * g)) as u8;
+        let m = (mask >> (8 * g)) as u8;
         let shuffle = load_half(&EXPAND_16[usize::from(m)], 0);
         store_half(raw, 16 * g, _mm_shuffle_epi8(load_half(words, at), shuffle));
         at += 2 * m.count_ones() as usize;
@@ -1046,108 +1230,141 @@ fn open_32(plane: &Plane, kg: u32, bytes: &[u8], at: usize) -> (__m256i, usize) 
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn decode_payload_32(header: &Header, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
-    match header {
-        Header::Raw | Header::Tail { .. } => {}
-        Header::AllZero => raw.fill(0),
-        Header::ZeroValue { mask } => expand_32(bytes, mask, raw),
-        Header::BitPlane { plane, drops } => {
-            let mut at = 0;
-            for g in 0..4 {
-                let (planelets, end) = open_32(plane, plane.k - drops.of(g), bytes, at);
-                store(raw, 32 * g, words_32(plane, planelets));
-                at = end;
-            }
+fn decode_blocks_32(
+    stream: &[u8],
+    mut at: usize,
+    blocks: &mut [[u8; BLOCK_BYTES]],
+    forms: &mut [u64],
+) -> (usize, usize) {
+    for (i, raw) in blocks.iter_mut().enumerate() {
+        if stream.len() - at < WINDOW {
+            return (at, i);
         }
-        Header::Delta { widths, base } => {
-            let mut at = 0;
-            let mut ahead = _mm256_set1_epi32(*base as i32);
-            let odd = _mm256_set1_epi64x(0xffff_ffff_0000_0000_u64 as i64);
-            for g in 0..4 {
-                let width = usize::from(widths[g]);
-                let codes = from_planelets_32(_mm256_and_si256(load(bytes, at), load(&FIRST[width], 0)));
-                at += width;
-                let sign = _mm256_sub_epi32(
-                    _mm256_setzero_si256(),
-                    _mm256_and_si256(codes, _mm256_set1_epi32(1)),
-                );
-                let d = _mm256_xor_si256(_mm256_srli_epi32::<1>(codes), sign);
-                let sums = _mm256_and_si256(d, odd);
-                let sums = _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums));
-                // The lower half's sum goes into the upper half's odd places.
-                let carry = _mm256_permutevar8x32_epi32(sums, _mm256_setr_epi32(0, 0, 0, 0, 0, 3, 0, 3));
-                let sums = _mm256_add_epi32(sums, carry);
-                let behind = _mm256_permutevar8x32_epi32(sums, _mm256_setr_epi32(0, 0, 1, 0, 3, 0, 5, 0));
-                let sums = _mm256_add_epi32(sums, _mm256_add_epi32(_mm256_andnot_si256(odd, d), behind));
-                let words = _mm256_add_epi32(sums, ahead);
-                store(raw, 32 * g, words);
-                ahead = _mm256_permutevar8x32_epi32(words, _mm256_set1_epi32(7));
-            }
+        let Some(h) = head::<true>(stream, at) else {
+            return (at, i);
+        };
+        let len = payload_len::<true>(&h);
+        if len > BLOCK_BYTES {
+            return (at, i);
         }
-        Header::ZeroMasked { plane, mask } => {
-            let mut words = [0; BLOCK_BYTES + 64];
-            let nz = mask.count();
-            let q = nz % GROUP_WORDS;
-            let mut to = 4 * q;
-            let mut at = 0;
-            match plane.partial(Layout::W32, q) {
-                Partial::None => {}
-                Partial::Verbatim { words: n } => {
-                    store(&mut words, 0, load(bytes, 0));
-                    at = 4 * n;
-                }
-                Partial::Planes { .. } => {
-                    let (planelets, end) = open_32(plane, plane.k, bytes, 0);
-                    at = end;
-                    let mut group = [0; 64];
-                    store(&mut group, 0, words_32(plane, planelets));
-                    store(&mut words, 0, load(&group, 4 * (GROUP_WORDS - q)));
-                }
-                Partial::Halves { lo, hi, verbatim } => {
-                    store(&mut words, 0, load(bytes, 0));
-                    at = 4 * verbatim;
-                    let n = hi - lo;
-                    let mut halves = [0; 48];
-                    let x = _mm_and_si128(load_half(bytes, at), load_half(&FIRST[n], 0));
-                    store_half(&mut halves, lo & 15, x);
-                    at += n;
-                    let x = _mm256_cvtepu8_epi16(load_half(&halves, 0));
-                    let even = _mm256_and_si256(_mm256_slli_epi16::<4>(x), _mm256_set1_epi16(0xf0));
-                    let odd = _mm256_slli_epi16::<8>(_mm256_and_si256(x, _mm256_set1_epi16(0xf0)));
-                    let mut planelets = [0; 32];
-                    store(&mut planelets, 0, _mm256_or_si256(even, odd));
-                    let top = 23 + plane.k as usize;
-                    let sign = planelets[top];
-                    planelets[top..].fill(0);
-                    if plane.sign == SignMode::Kept {
-                        planelets[31] = sign;
-                    }
-                    let mut group = [0; 64];
-                    store(&mut group, 0, words_32(plane, load(&planelets, 0)));
-                    store(
-                        &mut words,
-                        4 * verbatim,
-                        load(&group, 4 * (GROUP_WORDS - (q - verbatim))),
-                    );
-                }
-            }
-            while to < 4 * nz {
-                let (planelets, end) = open_32(plane, plane.k, bytes, at);
-                store(&mut words, to, words_32(plane, planelets));
-                at = end;
-                to += 32;
-            }
-            expand_32(&words, mask, raw);
+        let bytes = &stream[at + h.len..at + h.len + len + 32];
+        match h.form {
+            Form::Raw => return (at, i),
+            Form::BitPlane => bit_plane_32(&h.plane, h.groups, bytes, raw),
+            Form::DeltaBitPlane => delta_32(h.groups, h.base, bytes, raw),
+            Form::ZeroMasked => zero_masked_32(&h.plane, h.mask, bytes, raw),
+            Form::ZeroValue if h.mask == 0 => raw.fill(0),
+            Form::ZeroValue => expand_32(bytes, h.mask, raw),
         }
+        forms[h.form as usize] += 1;
+        at += h.len + len;
+    }
+    (at, blocks.len())
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn bit_plane_32(plane: &Plane, drops: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+    let mut at = 0;
+    for g in 0..4 {
+        let (planelets, end) = open_32(plane, plane.k - (drops >> (8 * g) & 3) as u32, bytes, at);
+        store(raw, 32 * g, words_32(plane, planelets));
+        at = end;
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn expand_32(words: &[u8], mask: &Mask, raw: &mut [u8; BLOCK_BYTES]) {
+fn delta_32(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+    let mut at = 0;
+    let mut ahead = _mm256_set1_epi32(base as i32);
+    let odd = _mm256_set1_epi64x(0xffff_ffff_0000_0000_u64 as i64);
+    for g in 0..4 {
+        let width = (widths >> (8 * g) & 0xff) as usize;
+        let codes = from_planelets_32(_mm256_and_si256(load(bytes, at), load(&FIRST[width], 0)));
+        at += width;
+        let sign = _mm256_sub_epi32(
+            _mm256_setzero_si256(),
+            _mm256_and_si256(codes, _mm256_set1_epi32(1)),
+        );
+        let d = _mm256_xor_si256(_mm256_srli_epi32::<1>(codes), sign);
+        let sums = _mm256_and_si256(d, odd);
+        let sums = _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums));
+        // The lower half's sum goes into the upper half's odd places.
+        let carry = _mm256_permutevar8x32_epi32(sums, _mm256_setr_epi32(0, 0, 0, 0, 0, 3, 0, 3));
+        let sums = _mm256_add_epi32(sums, carry);
+        let behind = _mm256_permutevar8x32_epi32(sums, _mm256_setr_epi32(0, 0, 1, 0, 3, 0, 5, 0));
+        let sums = _mm256_add_epi32(sums, _mm256_add_epi32(_mm256_andnot_si256(odd, d), behind));
+        let words = _mm256_add_epi32(sums, ahead);
+        store(raw, 32 * g, words);
+        ahead = _mm256_permutevar8x32_epi32(words, _mm256_set1_epi32(7));
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn zero_masked_32(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+    let mut words = [0; BLOCK_BYTES + 64];
+    let nz = mask.count_ones() as usize;
+    let q = nz % GROUP_WORDS;
+    let mut to = 4 * q;
+    let mut at = 0;
+    match plane.partial(Layout::W32, q) {
+        Partial::None => {}
+        Partial::Verbatim { words: n } => {
+            store(&mut words, 0, load(bytes, 0));
+            at = 4 * n;
+        }
+        Partial::Planes { .. } => {
+            let (planelets, end) = open_32(plane, plane.k, bytes, 0);
+            at = end;
+            let mut group = [0; 64];
+            store(&mut group, 0, words_32(plane, planelets));
+            store(&mut words, 0, load(&group, 4 * (GROUP_WORDS - q)));
+        }
+        Partial::Halves { lo, hi, verbatim } => {
+            store(&mut words, 0, load(bytes, 0));
+            at = 4 * verbatim;
+            let n = hi - lo;
+            let mut halves = [0; 48];
+            let x = _mm_and_si128(load_half(bytes, at), load_half(&FIRST[n], 0));
+            store_half(&mut halves, lo & 15, x);
+            at += n;
+            let x = _mm256_cvtepu8_epi16(load_half(&halves, 0));
+            let even = _mm256_and_si256(_mm256_slli_epi16::<4>(x), _mm256_set1_epi16(0xf0));
+            let odd = _mm256_slli_epi16::<8>(_mm256_and_si256(x, _mm256_set1_epi16(0xf0)));
+            let mut planelets = [0; 32];
+            store(&mut planelets, 0, _mm256_or_si256(even, odd));
+            let top = 23 + plane.k as usize;
+            let sign = planelets[top];
+            planelets[top..].fill(0);
+            if plane.sign == SignMode::Kept {
+                planelets[31] = sign;
+            }
+            let mut group = [0; 64];
+            store(&mut group, 0, words_32(plane, load(&planelets, 0)));
+            store(
+                &mut words,
+                4 * verbatim,
+                load(&group, 4 * (GROUP_WORDS - (q - verbatim))),
+            );
+        }
+    }
+    while to < 4 * nz {
+        let (planelets, end) = open_32(plane, plane.k, bytes, at);
+        store(&mut words, to, words_32(plane, planelets));
+        at = end;
+        to += 32;
+    }
+    expand_32(&words, mask, raw);
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn expand_32(words: &[u8], mask: u64, raw: &mut [u8; BLOCK_BYTES]) {
     let mut at = 0;
     for g in 0..4 {
-        let m = (mask.bits >> (8 * g)) as u8;
+        let m = (mask >> (8 * g)) as u8;
         let places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(EXPAND_32[usize::from(m)] as i64));
         // Ones in the lanes whose bit is set.
         let bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);

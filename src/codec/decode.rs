@@ -115,27 +115,27 @@ pub fn decode_with(
 ) -> Result<Stats, DecodeError> {
     let mut stats = Stats::default();
     let mut at = 0;
-    let mut buffer = [0; BATCH * BLOCK_BYTES];
+    let mut blocks = [[0; BLOCK_BYTES]; BATCH];
     while at < stream.len() {
-        let mut filled = 0;
-        let mut result = Ok(());
-        for raw in buffer.as_chunks_mut::<BLOCK_BYTES>().0 {
-            if at == stream.len() {
-                break;
+        let n = match path.0 {
+            Kind::Portable => 0,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2(avx2) => {
+                let room = ((max_raw - stats.raw_bytes) / BLOCK_BYTES as u64).min(BATCH as u64) as usize;
+                let n;
+                (at, n) = avx2.decode_blocks(layout, stream, at, &mut blocks[..room], &mut stats.blocks);
+                stats.raw_bytes += (n * BLOCK_BYTES) as u64;
+                n
             }
-            match next_block(path, layout, stream, at, max_raw, &mut stats, raw) {
-                Ok((len, raw_len)) => {
-                    at += len;
-                    filled += raw_len;
-                }
-                Err(e) => {
-                    result = Err(e);
-                    break;
-                }
-            }
+        };
+        // What the fast path left alone is looked at one by one.
+        let mut result = Ok((0, 0));
+        if n < BATCH && at < stream.len() {
+            result = next_block(layout, stream, at, max_raw, &mut stats, &mut blocks[n]);
         }
-        out.extend_from_slice(&buffer[..filled]);
-        result?;
+        let extra = result.as_ref().map_or(0, |(_, raw_len)| *raw_len);
+        out.extend_from_slice(&blocks.as_flattened()[..n * BLOCK_BYTES + extra]);
+        at += result?.0;
     }
     stats.comp_bytes = stream.len() as u64;
     Ok(stats)
@@ -144,7 +144,6 @@ pub fn decode_with(
 /// Decodes the block at `at` and counts it; returns its bytes in the stream and in the tensor.
 #[inline]
 fn next_block(
-    path: Path,
     layout: Layout,
     stream: &[u8],
     at: usize,
@@ -154,7 +153,7 @@ fn next_block(
 ) -> Result<(usize, usize), DecodeError> {
     let rest = &stream[at..];
     let offset = at as u64;
-    let (header, len) = block(path, layout, rest, offset, raw)?;
+    let (header, len) = block(layout, rest, offset, raw)?;
     if let Header::Tail { .. } = header
         && rest.len() > len
     {
@@ -188,12 +187,11 @@ pub fn decode_block(
     stream: &[u8],
     raw: &mut [u8; BLOCK_BYTES],
 ) -> Result<(Header, usize), DecodeError> {
-    block(Path::PORTABLE, layout, stream, 0, raw)
+    block(layout, stream, 0, raw)
 }
 
 #[inline]
 fn block(
-    path: Path,
     layout: Layout,
     stream: &[u8],
     offset: u64,
@@ -211,17 +209,7 @@ fn block(
             have: stream.len(),
         });
     }
-    let start = header.header_len(layout);
-    match path.0 {
-        #[cfg(target_arch = "x86_64")]
-        Kind::Avx2(avx2)
-            if stream.len() - len >= super::avx2::SLACK
-                && !matches!(header, Header::Raw | Header::Tail { .. }) =>
-        {
-            avx2.decode_payload(layout, &header, &stream[start..len + super::avx2::SLACK], raw);
-        }
-        _ => payload(layout, &header, &stream[start..len], raw),
-    }
+    payload(layout, &header, &stream[header.header_len(layout)..len], raw);
     Ok((header, len))
 }
 

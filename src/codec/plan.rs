@@ -150,7 +150,11 @@ impl Plan {
             let low = 0x7f * in_mask;
             bytes - (((m & low) + low | m) & 0x80 * in_mask).count_ones()
         };
-        let (zeros, ones) = (zero_bytes(s.mask), zero_bytes(!s.mask & 0xff * in_mask));
+        let (zeros, ones) = if any_zero {
+            (zero_bytes(s.mask), zero_bytes(!s.mask & 0xff * in_mask))
+        } else {
+            (0, bytes)
+        };
         let (style, mask_len) = if zeros > 1 && zeros >= ones {
             (MaskStyle::WithoutZeros, bytes + 1 - zeros)
         } else if ones > 1 {
