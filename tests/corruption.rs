@@ -5,6 +5,7 @@ mod frame;
 
 use frame::frame;
 use planezip::container::{self, Error, MAGIC, Reader, Writer};
+use planezip::format::FORMAT_CODE;
 use planezip::tensor::{DType, FileFormat, Input, Options, TensorMeta};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -232,21 +233,20 @@ fn foreign_and_future_files_are_no_corruption() {
         assert!(matches!(decompress(foreign), Err(Error::NotPz { .. })));
     }
     let (_, good) = pz();
-    for byte in [0, 1] {
+    for (byte, expected_version) in [(0, 0), (1, FORMAT_CODE)] {
         let mut pz = good.clone();
         let frame = frames(&pz)[0];
         pz[frame.0 + 5 + byte] = 9;
         fix(&mut pz, frame);
         let error = decompress(&pz).unwrap_err();
-        assert!(
-            matches!(error, Error::Version { expected: 0, found: 9, offset, .. } if offset == 13 + byte as u64)
-        );
+        assert!(matches!(error, Error::Version { expected, found: 9, offset, .. }
+                if offset == 13 + byte as u64 && expected == expected_version));
         assert!(!error.is_corruption());
     }
 }
 
 fn hostile(frames: &[Vec<u8>]) -> Error {
-    let pz = [&MAGIC[..], &frame(b'H', &[0, 0, 0]), &frames.concat()].concat();
+    let pz = [&MAGIC[..], &frame(b'H', &[0, FORMAT_CODE, 0]), &frames.concat()].concat();
     decompress(&pz).unwrap_err()
 }
 
@@ -317,7 +317,7 @@ fn hostile_fields_are_refused() {
 #[test]
 fn lengths_without_bytes_are_truncation() {
     for (tag, len) in [(b'T', 1_u32 << 27), (b'O', 256), (b'Z', 256)] {
-        let mut pz = [&MAGIC[..], &frame(b'H', &[0, 0, 0])].concat();
+        let mut pz = [&MAGIC[..], &frame(b'H', &[0, FORMAT_CODE, 0])].concat();
         pz.push(tag);
         pz.extend_from_slice(&len.to_le_bytes());
         assert!(matches!(decompress(&pz), Err(Error::Truncated { .. })));

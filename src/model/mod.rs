@@ -23,7 +23,7 @@
 //!     cycles += 1;
 //! }
 //! assert_eq!(cycles, 5); // in cycle 0, out in cycle 4
-//! assert_eq!(pins.comp_m.data[..4], [0x83, 1, 2, 3]);
+//! assert_eq!(pins.comp_m.data[..5], [0xC2, 3, 1, 2, 3]);
 //! # Ok::<(), planezip::model::BeatBytesError>(())
 //! ```
 
