@@ -97,7 +97,7 @@ mod plain {
             let f = c >> mb;
             let sign = if mode == 2 { f >> kg & 1 } else { mode.into() };
             let e = (e_max + 256 - f % (1 << kg)) % 256;
-            sign << (w - 1) | e << mb | c % (1 << mb)
+            sign << (w - 1) | e << mb | (c % (1 << mb))
         };
         if form < 3 {
             let bits = usize::from(form);

@@ -24,9 +24,11 @@ pub(super) const SLACK: usize = 32;
 /// Bytes from a block's start that [`Avx2::decode_blocks`] may look at: any header, any payload, one load more.
 const WINDOW: usize = MAX_HEADER_LEN + BLOCK_BYTES + 32;
 
-/// Proof that the CPU has what this module needs.
+/// Proof that the CPU has what this module needs. GFNI transposes in two instructions.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Avx2(());
+pub(super) struct Avx2 {
+    gfni: bool,
+}
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Avx2> {
@@ -35,7 +37,17 @@ impl Avx2 {
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
-        all.then_some(Avx2(()))
+        all.then_some(Avx2 { gfni: false })
+    }
+
+    /// The same with GFNI, where there is that too.
+    pub(super) fn detect_gfni() -> Option<Avx2> {
+        Avx2::detect()?;
+        is_x86_feature_detected!("gfni").then_some(Avx2 { gfni: true })
+    }
+
+    pub(super) const fn gfni(self) -> bool {
+        self.gfni
     }
 
     /// Encodes full blocks one behind the other from the start of `out`, which has [`MAX_BLOCK_LEN`] bytes for each and
@@ -49,9 +61,11 @@ impl Avx2 {
     ) -> usize {
         // SAFETY: the features were detected, or there would be no `self`.
         unsafe {
-            match layout {
-                Layout::W16 => encode_blocks_16(blocks, out, forms),
-                Layout::W32 => encode_blocks_32(blocks, out, forms),
+            match (layout, self.gfni) {
+                (Layout::W16, false) => encode_blocks_16::<false>(blocks, out, forms),
+                (Layout::W16, true) => encode_blocks_16::<true>(blocks, out, forms),
+                (Layout::W32, false) => encode_blocks_32::<false>(blocks, out, forms),
+                (Layout::W32, true) => encode_blocks_32::<true>(blocks, out, forms),
             }
         }
     }
@@ -69,9 +83,11 @@ impl Avx2 {
     ) -> (usize, usize) {
         // SAFETY: the features were detected, or there would be no `self`.
         unsafe {
-            match layout {
-                Layout::W16 => decode_blocks_16(stream, at, raw, forms),
-                Layout::W32 => decode_blocks_32(stream, at, raw, forms),
+            match (layout, self.gfni) {
+                (Layout::W16, false) => decode_blocks_16::<false>(stream, at, raw, forms),
+                (Layout::W16, true) => decode_blocks_16::<true>(stream, at, raw, forms),
+                (Layout::W32, false) => decode_blocks_32::<false>(stream, at, raw, forms),
+                (Layout::W32, true) => decode_blocks_32::<true>(stream, at, raw, forms),
             }
         }
     }
@@ -215,12 +231,37 @@ static FIRST: [[u8; 32]; 33] = {
     table
 };
 
+/// GF2P8AFFINEQB: in each quarter the bytes of `x` by the bit matrix in `a`. As assembly, so that what it is inlined into
+/// need not be built for GFNI; called only where that was detected.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn affine(x: __m256i, a: __m256i) -> __m256i {
+    let y;
+    // SAFETY: reads and writes the named registers alone; `Avx2::gfni` is behind every use.
+    unsafe {
+        std::arch::asm!(
+            "vgf2p8affineqb {y}, {x}, {a}, 0",
+            y = lateout(ymm_reg) y,
+            x = in(ymm_reg) x,
+            a = in(ymm_reg) a,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+    }
+    y
+}
+
 // ---- transposition -----------------------------------------------------------------------------------------------
 
 /// Transposes the 8x8 bit matrix in each quarter (see `planes::transpose8x8`). Its own inverse.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn transpose(x: __m256i) -> __m256i {
+fn transpose<const G: bool>(x: __m256i) -> __m256i {
+    if G {
+        // Row i of the matrix by unit vector j is bit j of byte 7 - i; then the bits of each byte change places.
+        let unit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+        let reverse = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+        return affine(affine(unit, x), reverse);
+    }
     let step = |x, t: __m256i, mask: i64| {
         let t = _mm256_and_si256(_mm256_xor_si256(x, t), _mm256_set1_epi64x(mask));
         (t, _mm256_xor_si256(x, t))
@@ -236,22 +277,22 @@ fn transpose(x: __m256i) -> __m256i {
 /// The 16 planelets of the group of 16-bit words in each half.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn planelets_16(words: __m256i) -> __m256i {
+fn planelets_16<const G: bool>(words: __m256i) -> __m256i {
     let by_byte = _mm256_setr_epi8(
         0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11,
         13, 15,
     );
-    transpose(_mm256_shuffle_epi8(words, by_byte))
+    transpose::<G>(_mm256_shuffle_epi8(words, by_byte))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn from_planelets_16(planelets: __m256i) -> __m256i {
+fn from_planelets_16<const G: bool>(planelets: __m256i) -> __m256i {
     let by_word = _mm256_setr_epi8(
         0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14,
         7, 15,
     );
-    _mm256_shuffle_epi8(transpose(planelets), by_word)
+    _mm256_shuffle_epi8(transpose::<G>(planelets), by_word)
 }
 
 /// Transposes the 4x4 byte matrix in each half. Its own inverse.
@@ -268,16 +309,16 @@ fn turn_bytes(x: __m256i) -> __m256i {
 /// The 32 planelets of a group of 32-bit words.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn planelets_32(words: __m256i) -> __m256i {
+fn planelets_32<const G: bool>(words: __m256i) -> __m256i {
     let halves = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    transpose(_mm256_permutevar8x32_epi32(turn_bytes(words), halves))
+    transpose::<G>(_mm256_permutevar8x32_epi32(turn_bytes(words), halves))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn from_planelets_32(planelets: __m256i) -> __m256i {
+fn from_planelets_32<const G: bool>(planelets: __m256i) -> __m256i {
     let halves = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
-    turn_bytes(_mm256_permutevar8x32_epi32(transpose(planelets), halves))
+    turn_bytes(_mm256_permutevar8x32_epi32(transpose::<G>(planelets), halves))
 }
 
 /// Code words of BP and ZBP with the sign on its own bit, from words and back: `e_max - E` in place of E.
@@ -553,17 +594,17 @@ fn put_mask<const MK: u32>(bits: u64, style: MaskStyle, out: &mut [u8], at: usiz
     };
     // Highest bit of each byte that is not zero.
     let low = 0x7f * ONES;
-    let there = ((odd & low) + low | odd) & 0x80 * ONES & all;
+    let there = (((odd & low) + low) | odd) & (0x80 * ONES) & all;
     out[at] = _pext_u64(there, 0x80 * ONES) as u8;
     put_u64(out, at + 1, _pext_u64(bits, (there >> 7) * 0xff));
     at + 1 + there.count_ones() as usize
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn encode_blocks_16(blocks: &[[u8; BLOCK_BYTES]], out: &mut [u8], forms: &mut [u64]) -> usize {
+fn encode_blocks_16<const G: bool>(blocks: &[[u8; BLOCK_BYTES]], out: &mut [u8], forms: &mut [u64]) -> usize {
     let mut at = 0;
     for raw in blocks {
-        let (form, len) = encode_16(raw, &mut out[at..at + MAX_BLOCK_LEN + SLACK]);
+        let (form, len) = encode_16::<G>(raw, &mut out[at..at + MAX_BLOCK_LEN + SLACK]);
         forms[form as usize] += 1;
         at += len;
     }
@@ -571,10 +612,10 @@ fn encode_blocks_16(blocks: &[[u8; BLOCK_BYTES]], out: &mut [u8], forms: &mut [u
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn encode_blocks_32(blocks: &[[u8; BLOCK_BYTES]], out: &mut [u8], forms: &mut [u64]) -> usize {
+fn encode_blocks_32<const G: bool>(blocks: &[[u8; BLOCK_BYTES]], out: &mut [u8], forms: &mut [u64]) -> usize {
     let mut at = 0;
     for raw in blocks {
-        let (form, len) = encode_32(raw, &mut out[at..at + MAX_BLOCK_LEN + SLACK]);
+        let (form, len) = encode_32::<G>(raw, &mut out[at..at + MAX_BLOCK_LEN + SLACK]);
         forms[form as usize] += 1;
         at += len;
     }
@@ -583,7 +624,7 @@ fn encode_blocks_32(blocks: &[[u8; BLOCK_BYTES]], out: &mut [u8], forms: &mut [u
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn encode_16(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
+fn encode_16<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
     let v = read(raw);
     let codes = deltas_16(&v);
     let s = summary_16(&v, &codes);
@@ -619,7 +660,7 @@ fn encode_16(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
                 (plan.drops | plan.drops >> 1) & (plan.drop_bits as u64 * ONES)
             };
             for (i, &words) in v.iter().enumerate() {
-                let planelets = planelets_16(relative_16(words, plane.e_max));
+                let planelets = planelets_16::<G>(relative_16(words, plane.e_max));
                 let kg = [16 * i, 16 * i + 8].map(|g| plane.k as usize - (drops >> g & 3) as usize);
                 store_half(
                     out,
@@ -646,7 +687,7 @@ fn encode_16(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
             );
             let mut at = 7;
             for (i, &words) in codes.iter().enumerate() {
-                let planelets = planelets_16(words);
+                let planelets = planelets_16::<G>(words);
                 store_half(out, at, low_half(planelets));
                 at += (s.widths >> (16 * i) & 0xff) as usize;
                 store_half(out, at, high_half(planelets));
@@ -672,12 +713,12 @@ fn encode_16(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
             let end = 2 * (pads + nz);
             if q > 0 {
                 let words = load(&words, 0);
-                let planelets = low_half(planelets_16(relative_16(words, plane.e_max)));
+                let planelets = low_half(planelets_16::<G>(relative_16(words, plane.e_max)));
                 at = put_partial_16(plane, q, low_half(words), planelets, out, at);
                 from = 16;
             }
             while from < end {
-                let planelets = planelets_16(relative_16(load(&words, from), plane.e_max));
+                let planelets = planelets_16::<G>(relative_16(load(&words, from), plane.e_max));
                 store_half(out, at, _mm_shuffle_epi8(low_half(planelets), close));
                 at += group_len;
                 if from + 16 < end {
@@ -758,7 +799,7 @@ fn put_partial_16(
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn encode_32(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
+fn encode_32<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
     let v = read(raw);
     let codes = deltas_32(&v);
     let s = summary_32(&v, &codes);
@@ -786,7 +827,7 @@ fn encode_32(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
             }
             for (g, &words) in v.iter().enumerate() {
                 let kg = plane.k - (drops >> (8 * g) & 3) as u32;
-                at = put_group_32(plane, kg, words, out, at);
+                at = put_group_32::<G>(plane, kg, words, out, at);
             }
             at
         }
@@ -797,7 +838,7 @@ fn encode_32(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
             out[4..8].copy_from_slice(&raw[..4]);
             let mut at = 8;
             for (g, &words) in codes.iter().enumerate() {
-                store(out, at, planelets_32(words));
+                store(out, at, planelets_32::<G>(words));
                 at += (s.widths >> (8 * g) & 0xff) as usize;
             }
             at
@@ -814,11 +855,11 @@ fn encode_32(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
             compact_32(&v, s.mask, &mut words, 4 * pads);
             let mut from = 0;
             if q > 0 {
-                at = put_partial_32(plane, q, &words, out, at);
+                at = put_partial_32::<G>(plane, q, &words, out, at);
                 from = 32;
             }
             while from < 4 * (pads + nz) {
-                at = put_group_32(plane, plane.k, load(&words, from), out, at);
+                at = put_group_32::<G>(plane, plane.k, load(&words, from), out, at);
                 from += 32;
             }
             at
@@ -830,8 +871,8 @@ fn encode_32(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
 /// Writes a group that keeps `kg` exponent planes.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn put_group_32(plane: &Plane, kg: u32, words: __m256i, out: &mut [u8], at: usize) -> usize {
-    let planelets = planelets_32(relative_32(words, plane.e_max));
+fn put_group_32<const G: bool>(plane: &Plane, kg: u32, words: __m256i, out: &mut [u8], at: usize) -> usize {
+    let planelets = planelets_32::<G>(relative_32(words, plane.e_max));
     let z = plane.z as usize;
     if z == 0 {
         store(out, at, planelets);
@@ -863,7 +904,7 @@ fn compact_32(v: &Block, mask: u64, out: &mut [u8], mut at: usize) -> usize {
 /// The partial group of a ZBP block from its words, pads in front.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn put_partial_32(plane: &Plane, q: usize, words: &[u8], out: &mut [u8], at: usize) -> usize {
+fn put_partial_32<const G: bool>(plane: &Plane, q: usize, words: &[u8], out: &mut [u8], at: usize) -> usize {
     let first = 4 * (GROUP_WORDS - q);
     match plane.partial(Layout::W32, q) {
         Partial::None => at,
@@ -871,14 +912,18 @@ fn put_partial_32(plane: &Plane, q: usize, words: &[u8], out: &mut [u8], at: usi
             store(out, at, load(words, first));
             at + 4 * n
         }
-        Partial::Planes { .. } => put_group_32(plane, plane.k, load(words, 0), out, at),
+        Partial::Planes { .. } => put_group_32::<G>(plane, plane.k, load(words, 0), out, at),
         Partial::Halves { lo, hi, verbatim } => {
             store(out, at, load(words, first));
             let at = at + 4 * verbatim;
             // The sign to its place, nothing above it.
             let words = load(words, 0);
             let mut planelets = [0; 64];
-            store(&mut planelets, 0, planelets_32(relative_32(words, plane.e_max)));
+            store(
+                &mut planelets,
+                0,
+                planelets_32::<G>(relative_32(words, plane.e_max)),
+            );
             let top = 23 + plane.k as usize;
             planelets[top..32].fill(0);
             if plane.sign == SignMode::Kept {
@@ -906,16 +951,16 @@ fn fill_sign(sign: SignMode) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn words_16(plane: &Plane, planelets: __m256i) -> __m256i {
-    let words = relative_16(from_planelets_16(planelets), plane.e_max);
+fn words_16<const G: bool>(plane: &Plane, planelets: __m256i) -> __m256i {
+    let words = relative_16(from_planelets_16::<G>(planelets), plane.e_max);
     let sign = if fill_sign(plane.sign) { i16::MIN } else { 0 };
     _mm256_or_si256(words, _mm256_set1_epi16(sign))
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn words_32(plane: &Plane, planelets: __m256i) -> __m256i {
-    let words = relative_32(from_planelets_32(planelets), plane.e_max);
+fn words_32<const G: bool>(plane: &Plane, planelets: __m256i) -> __m256i {
+    let words = relative_32(from_planelets_32::<G>(planelets), plane.e_max);
     let sign = if fill_sign(plane.sign) { i32::MIN } else { 0 };
     _mm256_or_si256(words, _mm256_set1_epi32(sign))
 }
@@ -999,7 +1044,7 @@ fn head<const WIDE: bool>(stream: &[u8], at: usize) -> Option<Head> {
             head.groups = drops;
             head.len += n;
             // No group drops more than k.
-            let fits = (drops + u64::from(127 - head.plane.k) * ONES) & 0x80 * ONES == 0;
+            let fits = (drops + u64::from(127 - head.plane.k) * ONES) & (0x80 * ONES) == 0;
             return fits.then_some(head);
         }
         head.form = Form::ZeroMasked;
@@ -1043,7 +1088,7 @@ fn head<const WIDE: bool>(stream: &[u8], at: usize) -> Option<Head> {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn decode_blocks_16(
+fn decode_blocks_16<const G: bool>(
     stream: &[u8],
     mut at: usize,
     blocks: &mut [[u8; BLOCK_BYTES]],
@@ -1064,9 +1109,9 @@ fn decode_blocks_16(
         let bytes = &stream[at + h.len..at + h.len + len + 32];
         match h.form {
             Form::Raw => return (at, i),
-            Form::BitPlane => bit_plane_16(&h.plane, h.groups, bytes, raw),
-            Form::DeltaBitPlane => delta_16(h.groups, h.base, bytes, raw),
-            Form::ZeroMasked => zero_masked_16(&h.plane, h.mask, bytes, raw),
+            Form::BitPlane => bit_plane_16::<G>(&h.plane, h.groups, bytes, raw),
+            Form::DeltaBitPlane => delta_16::<G>(h.groups, h.base, bytes, raw),
+            Form::ZeroMasked => zero_masked_16::<G>(&h.plane, h.mask, bytes, raw),
             Form::ZeroValue if h.mask == 0 => raw.fill(0),
             Form::ZeroValue => expand_16(bytes, 0, h.mask, raw),
         }
@@ -1097,7 +1142,7 @@ fn payload_len<const WIDE: bool>(h: &Head) -> usize {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn bit_plane_16(plane: &Plane, drops: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+fn bit_plane_16<const G: bool>(plane: &Plane, drops: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
     let open = &OPEN[plane.z as usize & 7];
     let kept = plane.sign.planes() as usize;
     let fixed = 7 - plane.z as usize + kept;
@@ -1108,13 +1153,13 @@ fn bit_plane_16(plane: &Plane, drops: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BY
         at += fixed + kg[0];
         let second = _mm_shuffle_epi8(load_half(bytes, at), load_half(&open[kg[1] & 7][kept], 0));
         at += fixed + kg[1];
-        store(raw, 32 * i, words_16(plane, _mm256_set_m128i(second, first)));
+        store(raw, 32 * i, words_16::<G>(plane, _mm256_set_m128i(second, first)));
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn delta_16(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+fn delta_16<const G: bool>(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
     let mut at = 0;
     let mut base = base as u16;
     let odd = _mm256_set1_epi32(0xffff_0000_u32 as i32);
@@ -1124,7 +1169,7 @@ fn delta_16(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
             |at: usize, width: usize| _mm_and_si128(load_half(bytes, at), load_half(&FIRST[width], 0));
         let (first, second) = (group(at, a), group(at + a, b));
         at += a + b;
-        let codes = from_planelets_16(_mm256_set_m128i(second, first));
+        let codes = from_planelets_16::<G>(_mm256_set_m128i(second, first));
         let sign = _mm256_sub_epi16(
             _mm256_setzero_si256(),
             _mm256_and_si256(codes, _mm256_set1_epi16(1)),
@@ -1145,7 +1190,7 @@ fn delta_16(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn zero_masked_16(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+fn zero_masked_16<const G: bool>(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
     let mut words = [0; BLOCK_BYTES + 64];
     let (nz, kept, k) = (
         mask.count_ones() as usize,
@@ -1165,7 +1210,7 @@ fn zero_masked_16(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_B
             let x = _mm_shuffle_epi8(load_half(bytes, 0), load_half(&OPEN[lo & 7][k][kept], 0));
             at = hi - lo;
             let mut group = [0; 48];
-            store(&mut group, 0, words_16(plane, _mm256_set_m128i(x, x)));
+            store(&mut group, 0, words_16::<G>(plane, _mm256_set_m128i(x, x)));
             store_half(&mut words, 0, load_half(&group, 2 * (GROUP_WORDS - q)));
         }
         Partial::Halves { lo, hi, verbatim } => {
@@ -1179,7 +1224,7 @@ fn zero_masked_16(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_B
             let odd = _mm_slli_epi16::<8>(_mm_and_si128(x, _mm_set1_epi16(0xf0)));
             let x = _mm_shuffle_epi8(_mm_or_si128(even, odd), load_half(&OPEN[0][k][kept], 0));
             let mut group = [0; 48];
-            store(&mut group, 0, words_16(plane, _mm256_set_m128i(x, x)));
+            store(&mut group, 0, words_16::<G>(plane, _mm256_set_m128i(x, x)));
             store_half(
                 &mut words,
                 2 * verbatim,
@@ -1192,7 +1237,11 @@ fn zero_masked_16(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_B
     while to < 2 * nz {
         let first = _mm_shuffle_epi8(load_half(bytes, at), open);
         let second = _mm_shuffle_epi8(load_half(bytes, at + group_len), open);
-        store(&mut words, to, words_16(plane, _mm256_set_m128i(second, first)));
+        store(
+            &mut words,
+            to,
+            words_16::<G>(plane, _mm256_set_m128i(second, first)),
+        );
         at += 2 * group_len;
         to += 32;
     }
@@ -1230,7 +1279,7 @@ fn open_32(plane: &Plane, kg: u32, bytes: &[u8], at: usize) -> (__m256i, usize) 
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn decode_blocks_32(
+fn decode_blocks_32<const G: bool>(
     stream: &[u8],
     mut at: usize,
     blocks: &mut [[u8; BLOCK_BYTES]],
@@ -1250,9 +1299,9 @@ fn decode_blocks_32(
         let bytes = &stream[at + h.len..at + h.len + len + 32];
         match h.form {
             Form::Raw => return (at, i),
-            Form::BitPlane => bit_plane_32(&h.plane, h.groups, bytes, raw),
-            Form::DeltaBitPlane => delta_32(h.groups, h.base, bytes, raw),
-            Form::ZeroMasked => zero_masked_32(&h.plane, h.mask, bytes, raw),
+            Form::BitPlane => bit_plane_32::<G>(&h.plane, h.groups, bytes, raw),
+            Form::DeltaBitPlane => delta_32::<G>(h.groups, h.base, bytes, raw),
+            Form::ZeroMasked => zero_masked_32::<G>(&h.plane, h.mask, bytes, raw),
             Form::ZeroValue if h.mask == 0 => raw.fill(0),
             Form::ZeroValue => expand_32(bytes, h.mask, raw),
         }
@@ -1264,24 +1313,24 @@ fn decode_blocks_32(
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn bit_plane_32(plane: &Plane, drops: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+fn bit_plane_32<const G: bool>(plane: &Plane, drops: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
     let mut at = 0;
     for g in 0..4 {
         let (planelets, end) = open_32(plane, plane.k - (drops >> (8 * g) & 3) as u32, bytes, at);
-        store(raw, 32 * g, words_32(plane, planelets));
+        store(raw, 32 * g, words_32::<G>(plane, planelets));
         at = end;
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn delta_32(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+fn delta_32<const G: bool>(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
     let mut at = 0;
     let mut ahead = _mm256_set1_epi32(base as i32);
     let odd = _mm256_set1_epi64x(0xffff_ffff_0000_0000_u64 as i64);
     for g in 0..4 {
         let width = (widths >> (8 * g) & 0xff) as usize;
-        let codes = from_planelets_32(_mm256_and_si256(load(bytes, at), load(&FIRST[width], 0)));
+        let codes = from_planelets_32::<G>(_mm256_and_si256(load(bytes, at), load(&FIRST[width], 0)));
         at += width;
         let sign = _mm256_sub_epi32(
             _mm256_setzero_si256(),
@@ -1303,7 +1352,7 @@ fn delta_32(widths: u64, base: u32, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn zero_masked_32(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
+fn zero_masked_32<const G: bool>(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_BYTES]) {
     let mut words = [0; BLOCK_BYTES + 64];
     let nz = mask.count_ones() as usize;
     let q = nz % GROUP_WORDS;
@@ -1319,7 +1368,7 @@ fn zero_masked_32(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_B
             let (planelets, end) = open_32(plane, plane.k, bytes, 0);
             at = end;
             let mut group = [0; 64];
-            store(&mut group, 0, words_32(plane, planelets));
+            store(&mut group, 0, words_32::<G>(plane, planelets));
             store(&mut words, 0, load(&group, 4 * (GROUP_WORDS - q)));
         }
         Partial::Halves { lo, hi, verbatim } => {
@@ -1342,7 +1391,7 @@ fn zero_masked_32(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_B
                 planelets[31] = sign;
             }
             let mut group = [0; 64];
-            store(&mut group, 0, words_32(plane, load(&planelets, 0)));
+            store(&mut group, 0, words_32::<G>(plane, load(&planelets, 0)));
             store(
                 &mut words,
                 4 * verbatim,
@@ -1352,7 +1401,7 @@ fn zero_masked_32(plane: &Plane, mask: u64, bytes: &[u8], raw: &mut [u8; BLOCK_B
     }
     while to < 4 * nz {
         let (planelets, end) = open_32(plane, plane.k, bytes, at);
-        store(&mut words, to, words_32(plane, planelets));
+        store(&mut words, to, words_32::<G>(plane, planelets));
         at = end;
         to += 32;
     }

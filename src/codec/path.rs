@@ -30,9 +30,12 @@ impl Path {
     /// All that this machine can run, the fastest last.
     pub fn all() -> impl Iterator<Item = Path> {
         #[cfg(target_arch = "x86_64")]
-        let fast = Avx2::detect().map(|avx2| Path(Kind::Avx2(avx2)));
+        let fast = [Avx2::detect(), Avx2::detect_gfni()]
+            .into_iter()
+            .flatten()
+            .map(|avx2| Path(Kind::Avx2(avx2)));
         #[cfg(not(target_arch = "x86_64"))]
-        let fast = None;
+        let fast = [];
         std::iter::once(Path::PORTABLE).chain(fast)
     }
 
@@ -41,6 +44,8 @@ impl Path {
     pub const fn name(self) -> &'static str {
         match self.0 {
             Kind::Portable => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2(avx2) if avx2.gfni() => "avx2+gfni",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2(_) => "avx2",
         }

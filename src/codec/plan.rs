@@ -148,10 +148,10 @@ impl Plan {
         let in_mask = ONES >> (64 - 8 * bytes);
         let zero_bytes = |m: u64| {
             let low = 0x7f * in_mask;
-            bytes - (((m & low) + low | m) & 0x80 * in_mask).count_ones()
+            bytes - ((((m & low) + low) | m) & (0x80 * in_mask)).count_ones()
         };
         let (zeros, ones) = if any_zero {
-            (zero_bytes(s.mask), zero_bytes(!s.mask & 0xff * in_mask))
+            (zero_bytes(s.mask), zero_bytes(!s.mask & (0xff * in_mask)))
         } else {
             (0, bytes)
         };

@@ -56,7 +56,7 @@ impl Blocks {
                 for sign in SIGNS {
                     // Drops: random; all or nearly all with the widest planes, which else exceed RAW.
                     let drops = match rng.random_range(0..4) {
-                        0 => u16::MAX & !(3 << (2 * rng.random_range(0..layout.groups()))),
+                        0 => !(3 << (2 * rng.random_range(0..layout.groups()))),
                         1 => 0x5555,
                         _ => rng.random(),
                     };
