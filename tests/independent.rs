@@ -180,7 +180,7 @@ fn made(set: &Golden) -> Vec<(&'static str, Vec<u8>)> {
     let mut rng = rng(2, 0);
     while other.len() < 30_000 {
         let job = foreign(String::new(), &mut rng);
-        if job.dtype.layout() == set.layout && job.raw.len() % BLOCK_BYTES == 0 {
+        if job.dtype.layout() == set.layout && job.raw.len().is_multiple_of(BLOCK_BYTES) {
             other.extend_from_slice(&job.stream);
         }
     }
