@@ -7,6 +7,7 @@
 //! | [`tensor`] | reading safetensors, npy and raw files as tensors |
 //! | [`container`] | the `.pz` file |
 //! | [`stat`] | compression figures per tensor and per model |
+//! | `bench` (feature `bench`) | codecs to compare with, and a race for speed |
 //! | [`model`] | the cycle model of the RTL engine (`docs/microarchitecture.md`) |
 //! | [`cosim`] | stimulus, and with the `cosim` feature the harness that compares RTL and model |
 //! | [`area`] | PDK discovery, Liberty handling, the synthesis flow |
@@ -14,6 +15,8 @@
 #![deny(unsafe_code)]
 
 pub mod area;
+#[cfg(feature = "bench")]
+pub mod bench;
 pub mod codec;
 pub mod container;
 pub mod cosim;

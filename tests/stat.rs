@@ -210,6 +210,124 @@ fn each_tensor_has_its_figures() {
     }
 }
 
+/// With `--compare` every codec has its figures, weighted as all others are.
+#[cfg(feature = "bench")]
+#[test]
+fn compared_codecs() {
+    let rivals = ["zero_value", "lz4", "zstd_3", "zstd_19", "bitshuffle_lz4"];
+    let output = planezip(&["stat", "--json", "--compare"])
+        .arg(sample())
+        .assert()
+        .code(0)
+        .get_output()
+        .clone();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut weighted = std::collections::BTreeMap::<(&str, &str), (f64, f64)>::new();
+    for t in report["tensors"].as_array().unwrap() {
+        close(
+            &t["rivals"]["zero_value"],
+            t["zero_value_ratio"].as_f64().unwrap(),
+        );
+        assert_eq!(t["rival_bytes"]["zero_value"], t["zero_value_bytes"]);
+        for key in rivals {
+            let ratio = t["rivals"][key].as_f64().unwrap();
+            close(&t["raw_bytes"], ratio * t["rival_bytes"][key].as_f64().unwrap());
+            assert!(ratio > 0.9, "{key}: {t}");
+        }
+        if t["counted"] == true && t["dtype"] == "BF16" {
+            let weight = t["weight_bytes"].as_f64().unwrap();
+            let sums = weighted.entry((t["model"].as_str().unwrap(), "lz4")).or_default();
+            sums.0 += weight;
+            sums.1 += weight / t["rivals"]["lz4"].as_f64().unwrap();
+        }
+    }
+    for run in ["bf16", "f32"] {
+        let group = &report["summary"][run];
+        let models = group["models"].as_object().unwrap();
+        assert_eq!(models.len(), 5);
+        close(
+            &group["rivals"]["zero_value"],
+            group["zero_value_ratio"].as_f64().unwrap(),
+        );
+        for key in rivals {
+            let logs = models.values().map(|m| m["rivals"][key].as_f64().unwrap().ln());
+            close(&group["rivals"][key], (logs.sum::<f64>() / 5.0).exp());
+        }
+        for m in models.values() {
+            close(
+                &m["rivals"]["zero_value"],
+                m["zero_value_ratio"].as_f64().unwrap(),
+            );
+        }
+        // Of these tensors as a whole; with some, level 19 makes slightly more bytes than level 3.
+        assert!(group["rivals"]["zstd_19"].as_f64() > group["rivals"]["zstd_3"].as_f64());
+    }
+    assert_eq!(weighted.len(), 5);
+    for ((model, key), (weight, coded)) in weighted {
+        close(
+            &report["summary"]["bf16"]["models"][model]["rivals"][key],
+            weight / coded,
+        );
+    }
+
+    let text = planezip(&["stat", "--compare"]).arg(sample()).output().unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    for part in ["zstd -19", "bitshuffle+lz4", "geometric mean "] {
+        assert!(text.contains(part), "{text}");
+    }
+    // Not asked for, not there.
+    let plain = stat(&[&sample().join("gpt_bf16.safetensors")]);
+    assert!(plain["tensors"][0].get("rivals").is_none());
+    assert!(plain["summary"]["bf16"].get("rivals").is_none());
+}
+
+/// Empty tensors, and elements of any size, break no compared codec.
+#[cfg(feature = "bench")]
+#[test]
+fn compared_codecs_take_odd_tensors() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("odd.safetensors");
+    safetensors(
+        &path,
+        &[
+            ("e", "BF16", vec![]),
+            ("i", "I16", vec![1; 300]),
+            ("f", "F32", noise(8192 + 100)),
+            ("b", "BF16", noise(2)),
+        ],
+    );
+    let output = planezip(&["stat", "--json", "--compare"])
+        .arg(&path)
+        .assert()
+        .code(0)
+        .get_output()
+        .clone();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let tensors = report["tensors"].as_array().unwrap();
+    assert_eq!(tensors.len(), 4);
+    for t in tensors {
+        assert_eq!(t.get("rivals").is_some(), t["name"] != "e", "{t}");
+    }
+    assert!(tensors[1]["rivals"]["lz4"].as_f64().unwrap() > 10.0);
+    planezip(&["stat", "--compare"])
+        .arg(dir.path().join("missing"))
+        .assert()
+        .code(2);
+}
+
+#[cfg(not(feature = "bench"))]
+#[test]
+fn compared_codecs_are_not_built_in() {
+    for args in [&["stat", "--compare", "x"][..], &["bench"]] {
+        let output = planezip(args).assert().code(2).get_output().clone();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            err.contains("feature bench is off") && err.contains("hint: "),
+            "{err}"
+        );
+    }
+}
+
 /// Other types, empty tensors and files without floats are listed and break nothing.
 #[test]
 fn odd_files() {

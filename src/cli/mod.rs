@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod area;
+mod bench;
 mod completions;
 mod compress;
 mod cosim;
@@ -38,6 +39,8 @@ enum Command {
     Decompress(decompress::Args),
     /// Report compression figures of tensor files
     Stat(stat::Args),
+    /// Race the codec against lz4, zstd and others for speed
+    Bench(bench::Args),
     /// Run the RTL engine against the golden codec and the cycle model
     Cosim(cosim::Args),
     /// Estimate the engine's area and timing on open PDKs
@@ -64,6 +67,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Compress(a) => compress::run(a),
         Command::Decompress(a) => decompress::run(a),
         Command::Stat(a) => stat::run(a),
+        Command::Bench(a) => bench::run(a),
         Command::Cosim(a) => cosim::run(a),
         Command::Area(a) => area::run(a),
         Command::Pdk(a) => pdk::run(a),

@@ -165,6 +165,16 @@ pub(crate) fn progress(what: &'static str, total: Option<u64>) -> ProgressBar {
     bar
 }
 
+/// A progress bar of time (in milliseconds) on standard error, or nothing where that is no terminal.
+#[cfg(feature = "bench")]
+pub(crate) fn progress_of_time(what: &'static str) -> ProgressBar {
+    let bar = progress(what, Some(0));
+    if let Ok(style) = ProgressStyle::with_template("{msg} {bar:30} {percent}%") {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// Prints text to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
-use planezip::stat::{self, Group, Modes, Report, Request, TensorReport};
+use planezip::stat::{self, Group, Modes, Report, Request, Rivals, TensorReport};
 use planezip::tensor::{DType, FileFormat, Options};
 
 use super::exit::CheckFailed;
@@ -18,11 +18,13 @@ Examples:
   planezip stat captured/                     every .safetensors and .npy file below it
   planezip stat a.safetensors b.npy --per-tensor
   planezip stat dump.bin --dtype bf16 --json
+  planezip stat captured/ --compare           beside lz4, zstd -3, zstd -19, and bitshuffle with lz4
 
 Ratios count headers and raw fallback. `ZV` is the plain zero-value codec on the same bytes: one header byte a
 block, then a non-zero mask and the non-zero words, or the raw block where smaller. `bound` is the order-0 entropy
 of sign and exponent over each tensor, with the mantissa of non-zero elements kept as it is: a yardstick, not a
-limit.
+limit. With --compare every tensor is also compressed, as a whole, by lz4 (one block), zstd (one frame) and bitshuffle
+with lz4 (blocks of 8 KiB), decompressed and compared.
 
 A NAME.json beside a file gives `model`, `precision` (the run) and, per tensor `key`, its full `bytes`: files of one
 model and run are one group, tensors are weighted by their full bytes, and of a run only the tensors of its own
@@ -31,7 +33,7 @@ directory. The headline is the geometric mean over models.
 
 Exit codes:
   0  all held
-  1  a check failed (a corrupt .pz file)
+  1  a check failed (a corrupt .pz file, a compared codec that loses data)
   2  usage or environment (an unreadable or malformed file, a directory without tensor files)";
 
 #[derive(clap::Args)]
@@ -49,12 +51,15 @@ pub(crate) struct Args {
     /// List every tensor, however many there are
     #[arg(long)]
     per_tensor: bool,
+    /// Compare with lz4, zstd -3, zstd -19, and bitshuffle with lz4 (zstd -19 takes its time)
+    #[arg(long)]
+    compare: bool,
     /// Print all figures as JSON
     #[arg(long)]
     json: bool,
 }
 
-fn table(header: &[&str], left: usize) -> Table {
+pub(super) fn table(header: &[&str], left: usize) -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)
@@ -77,6 +82,16 @@ fn percent(value: Option<f64>) -> Cell {
     Cell::new(value.map_or("-".into(), |v| format!("{:.1}%", 100.0 * v)))
 }
 
+/// Cells of the codecs compared with, but for the zero-value codec, which has its column anyway.
+fn rivals(rivals: Option<Rivals<f64>>) -> impl Iterator<Item = Cell> {
+    RIVAL_HEADER
+        .iter()
+        .enumerate()
+        .map(move |(i, _)| ratio(rivals.map(|r| r.named()[i + 1].1)))
+}
+
+const RIVAL_HEADER: [&str; 4] = ["lz4", "zstd -3", "zstd -19", "bitshuffle+lz4"];
+
 fn modes(modes: &Modes) -> impl Iterator<Item = Cell> {
     modes.named().into_iter().map(|(_, share)| percent(Some(share)))
 }
@@ -84,7 +99,7 @@ fn modes(modes: &Modes) -> impl Iterator<Item = Cell> {
 const MODE_HEADER: [&str; 5] = ["raw", "zv", "bp", "dbp", "zbp"];
 
 /// Tensors one by one.
-fn tensor_table(tensors: &[TensorReport]) -> Table {
+fn tensor_table(tensors: &[TensorReport], compare: bool) -> Table {
     let mut header = vec![
         "tensor",
         "dtype",
@@ -94,8 +109,11 @@ fn tensor_table(tensors: &[TensorReport]) -> Table {
         "zeros",
         "ratio",
         "ZV",
-        "bound",
     ];
+    if compare {
+        header.extend(RIVAL_HEADER);
+    }
+    header.push("bound");
     header.extend(MODE_HEADER);
     header.push("counted");
     let mut table = table(&header, 3);
@@ -112,8 +130,11 @@ fn tensor_table(tensors: &[TensorReport]) -> Table {
             percent(t.zero_fraction),
             ratio(t.ratio),
             ratio(t.zero_value_ratio),
-            ratio(t.order0_bound),
         ];
+        if compare {
+            row.extend(rivals(t.rivals));
+        }
+        row.push(ratio(t.order0_bound));
         row.extend(modes(&t.modes));
         row.push(Cell::new(
             t.not_counted_because
@@ -125,7 +146,11 @@ fn tensor_table(tensors: &[TensorReport]) -> Table {
 }
 
 fn group_table(group: &Group) -> Table {
-    let mut header = vec!["model", "tensors", "stands for", "zeros", "ratio", "ZV", "bound"];
+    let mut header = vec!["model", "tensors", "stands for", "zeros", "ratio", "ZV"];
+    if group.rivals.is_some() {
+        header.extend(RIVAL_HEADER);
+    }
+    header.push("bound");
     header.extend(MODE_HEADER);
     header.extend(["min", "median", "max"]);
     let mut table = table(&header, 1);
@@ -137,21 +162,36 @@ fn group_table(group: &Group) -> Table {
             percent(Some(m.zero_fraction)),
             ratio(Some(m.ratio)),
             ratio(Some(m.zero_value_ratio)),
-            ratio(m.order0_bound),
         ];
+        if group.rivals.is_some() {
+            row.extend(rivals(m.rivals));
+        }
+        row.push(ratio(m.order0_bound));
         row.extend(modes(&m.modes));
         row.extend([m.spread.min, m.spread.median, m.spread.max].map(|v| ratio(Some(v))));
+        table.add_row(row);
+    }
+    if group.rivals.is_some() {
+        let mut row = vec![
+            Cell::new("geometric mean"),
+            Cell::new(""),
+            Cell::new(""),
+            Cell::new(""),
+        ];
+        row.extend([group.ratio, group.zero_value_ratio].map(|v| ratio(Some(v))));
+        row.extend(rivals(group.rivals));
+        row.push(ratio(group.order0_bound));
         table.add_row(row);
     }
     table
 }
 
-fn text(report: &Report, per_tensor: bool) -> Result<String, std::fmt::Error> {
+fn text(report: &Report, per_tensor: bool, compare: bool) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     if per_tensor || report.tensors.len() <= MAX_LISTED {
         for tensors in report.tensors.chunk_by(|a, b| a.file == b.file) {
             writeln!(out, "{}", tensors[0].file)?;
-            writeln!(out, "{}\n", tensor_table(tensors).trim_fmt())?;
+            writeln!(out, "{}\n", tensor_table(tensors, compare).trim_fmt())?;
         }
     } else {
         writeln!(
@@ -171,6 +211,9 @@ fn text(report: &Report, per_tensor: bool) -> Result<String, std::fmt::Error> {
             group.zero_value_ratio,
             group.ratio / group.zero_value_ratio,
         )?;
+        for (name, rival) in group.rivals.iter().flat_map(|r| r.named().into_iter().skip(1)) {
+            write!(out, ", {name} {rival:.3} ({:.3} times)", group.ratio / rival)?;
+        }
         if let Some(bound) = group.order0_bound {
             write!(out, ", order-0 bound {bound:.3}")?;
         }
@@ -192,6 +235,26 @@ fn text(report: &Report, per_tensor: bool) -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
+/// The error for the command line.
+pub(super) fn error(e: stat::Error) -> anyhow::Error {
+    match e {
+        stat::Error::Input(e) => anyhow::Error::from(e),
+        stat::Error::Container { file, source } if source.is_corruption() => {
+            anyhow::Error::from(source).context(CheckFailed(file))
+        }
+        stat::Error::Container { file, source } => anyhow::Error::from(source).context(file),
+        stat::Error::NoRivals => anyhow::anyhow!(
+            "{e}\n\
+             hint: `make build`, or cargo build --release with default features, which needs a C compiler"
+        ),
+        #[cfg(feature = "bench")]
+        stat::Error::Rival { file, tensor, source } if source.is_failure() => {
+            anyhow::Error::from(source).context(CheckFailed(format!("{file}: tensor '{tensor}'")))
+        }
+        e => anyhow::Error::from(e),
+    }
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<()> {
     let request = Request {
         paths: args.paths,
@@ -200,25 +263,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
             format: args.format,
         },
         threads: 0,
+        compare: args.compare,
     };
-    let bar = output::progress("reading", Some(0));
+    let bar = output::progress(if args.compare { "comparing" } else { "reading" }, Some(0));
     let result = stat::collect(&request, &|done, total| {
         bar.set_length(total);
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    let report = result.map_err(|e| match e {
-        stat::Error::Input(e) => anyhow::Error::from(e),
-        stat::Error::Container { file, source } if source.is_corruption() => {
-            anyhow::Error::from(source).context(CheckFailed(file))
-        }
-        stat::Error::Container { file, source } => anyhow::Error::from(source).context(file),
-        e => anyhow::Error::from(e),
-    })?;
+    let report = result.map_err(error)?;
     if args.json {
         return output::print_json(&report);
     }
-    output::print(&text(&report, args.per_tensor)?)?;
+    output::print(&text(&report, args.per_tensor, args.compare)?)?;
     for note in &report.notes {
         eprintln!("note: {note}");
     }

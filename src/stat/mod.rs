@@ -1,11 +1,13 @@
 //! Compression figures per tensor and per model.
 //!
 //! Ratios count everything the block stream holds: headers, raw fallback, tails. They are compared with the plain
-//! zero-value codec on the same bytes, and with an entropy bound. How tensors are weighted and grouped is described
-//! at [`collect`].
+//! zero-value codec on the same bytes, with an entropy bound, and if asked to with other codecs ([`Rivals`]). How
+//! tensors are weighted and grouped is described at [`collect`].
 
 mod figures;
+mod load;
 mod report;
+mod rivals;
 mod sidecar;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -16,7 +18,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 pub use figures::{Accumulator, Figures};
+pub use load::{Loaded, Tensor, load};
+#[cfg(feature = "bench")]
+pub(crate) use report::geometric_mean;
 pub use report::{Group, ModelReport, Modes, Report, Spread, Summary, TensorReport};
+pub use rivals::Rivals;
 pub use sidecar::Sidecar;
 
 use crate::container::{self, Event, MAX_CHUNK_RAW, Reader, Record};
@@ -51,6 +57,21 @@ pub enum Error {
     NoFiles {
         /// The directory.
         path: String,
+    },
+    /// Other codecs are to be compared with, and this build has none (the feature `bench` is off).
+    #[error("this planezip was built without the codecs to compare with (feature bench is off)")]
+    NoRivals,
+    /// A codec that is compared with does not do what it should.
+    #[cfg(feature = "bench")]
+    #[error("{file}: tensor '{tensor}': {source}")]
+    Rival {
+        /// The file.
+        file: String,
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        #[source]
+        source: crate::bench::Error,
     },
 }
 
@@ -128,18 +149,22 @@ fn walk(dir: &Path, found: &mut Vec<Found>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Figures of one file's tensors.
-struct FileFigures {
-    tensors: Vec<(TensorMeta, Figures)>,
-    notes: Vec<String>,
-}
-
 fn is_pz(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("pz"))
 }
 
-fn file_figures(path: &Path, options: &Options, done: &dyn Fn(u64)) -> Result<FileFigures, Error> {
-    let mut tensors = Vec::new();
+/// Takes a file's tensors one after another.
+trait Sink {
+    /// A tensor begins.
+    fn begin(&mut self, meta: &TensorMeta);
+    /// Its next bytes: a multiple of 128 of them unless they are its last. Outside a tensor: bytes to pass over.
+    fn push(&mut self, raw: &[u8]);
+    /// The tensor is complete.
+    fn end(&mut self) -> Result<(), Error>;
+}
+
+/// Hands a file's tensors to a sink; returns what the user should know.
+fn visit(path: &Path, options: &Options, sink: &mut dyn Sink) -> Result<Vec<String>, Error> {
     if is_pz(path) {
         let container = |source| Error::Container {
             file: path.display().to_string(),
@@ -147,53 +172,148 @@ fn file_figures(path: &Path, options: &Options, done: &dyn Fn(u64)) -> Result<Fi
         };
         let file = fs::File::open(path).map_err(|e| container(e.into()))?;
         let mut reader = Reader::new(BufReader::with_capacity(1 << 16, file)).map_err(container)?;
-        let mut current = None;
+        let mut within = false;
         while let Some(event) = reader.next_event().map_err(container)? {
             match event {
                 Event::Record(Record::Tensor { meta, .. }) => {
-                    current = Some((meta.clone(), Accumulator::new(&meta.dtype)));
+                    sink.begin(meta);
+                    within = true;
                 }
                 Event::Record(Record::Opaque) => {}
-                Event::Chunk(raw) => {
-                    if let Some((_, figures)) = &mut current {
-                        figures.push(raw);
-                    }
-                    done(raw.len() as u64);
-                }
+                Event::Chunk(raw) => sink.push(raw),
                 Event::RecordEnd(_) => {
-                    if let Some((meta, figures)) = current.take() {
-                        tensors.push((meta, figures.finish()));
+                    if std::mem::take(&mut within) {
+                        sink.end()?;
                     }
                 }
             }
         }
-        return Ok(FileFigures {
-            tensors,
-            notes: Vec::new(),
-        });
+        return Ok(Vec::new());
     }
 
     let mut input = Input::open(path, options)?;
     let mut chunk = Vec::new();
     while let Some(segment) = input.next_segment()? {
-        let mut figures = segment.tensor().map(|meta| Accumulator::new(&meta.dtype));
-        loop {
-            let n = input.read_chunk(&mut chunk, MAX_CHUNK_RAW)?;
-            if n == 0 {
-                break;
-            }
-            if let Some(figures) = &mut figures {
-                figures.push(&chunk);
-            }
-            done(n as u64);
+        if let Some(meta) = segment.tensor() {
+            sink.begin(meta);
         }
-        if let (Some(meta), Some(figures)) = (segment.tensor(), figures) {
-            tensors.push((meta.clone(), figures.finish()));
+        while input.read_chunk(&mut chunk, MAX_CHUNK_RAW)? > 0 {
+            sink.push(&chunk);
+        }
+        if segment.tensor().is_some() {
+            sink.end()?;
         }
     }
+    Ok(input.notes().to_vec())
+}
+
+/// A tensor's figures, and its size under every codec that is compared with.
+type TensorFigures = (TensorMeta, Figures, Option<Rivals<u64>>);
+
+/// Figures of one file's tensors.
+struct FileFigures {
+    tensors: Vec<TensorFigures>,
+    notes: Vec<String>,
+}
+
+/// Takes figures of tensors.
+struct Taker<'a> {
+    file: &'a Path,
+    done: &'a dyn Fn(u64),
+    compare: Option<Compare>,
+    current: Option<(TensorMeta, Accumulator)>,
+    tensors: Vec<TensorFigures>,
+}
+
+impl Sink for Taker<'_> {
+    fn begin(&mut self, meta: &TensorMeta) {
+        self.current = Some((meta.clone(), Accumulator::new(&meta.dtype)));
+    }
+
+    fn push(&mut self, raw: &[u8]) {
+        if let Some((_, figures)) = &mut self.current {
+            figures.push(raw);
+            if let Some(compare) = &mut self.compare {
+                // Counts as done when the others are.
+                compare.raw.extend_from_slice(raw);
+                return;
+            }
+        }
+        (self.done)(raw.len() as u64);
+    }
+
+    fn end(&mut self) -> Result<(), Error> {
+        if let Some((meta, figures)) = self.current.take() {
+            let mut sizes = None;
+            if let Some(compare) = &mut self.compare {
+                sizes = compare.sizes(self.file, &meta)?;
+                (self.done)(compare.raw.len() as u64);
+                compare.raw.clear();
+            }
+            self.tensors.push((meta, figures.finish(), sizes));
+        }
+        Ok(())
+    }
+}
+
+/// Compares tensors as wholes.
+struct Compare {
+    raw: Vec<u8>,
+    #[cfg(feature = "bench")]
+    rivals: crate::bench::Comparison,
+}
+
+impl Compare {
+    #[cfg(feature = "bench")]
+    fn new(file: &Path) -> Result<Self, Error> {
+        let rivals = crate::bench::Comparison::new().map_err(|source| Error::Rival {
+            file: file.display().to_string(),
+            tensor: String::new(),
+            source,
+        })?;
+        Ok(Compare {
+            raw: Vec::new(),
+            rivals,
+        })
+    }
+
+    #[cfg(not(feature = "bench"))]
+    fn new(_file: &Path) -> Result<Self, Error> {
+        Err(Error::NoRivals)
+    }
+
+    /// Sizes of the tensor that was collected; `None` if it is empty.
+    #[cfg(feature = "bench")]
+    fn sizes(&mut self, file: &Path, meta: &TensorMeta) -> Result<Option<Rivals<u64>>, Error> {
+        if self.raw.is_empty() {
+            return Ok(None);
+        }
+        let sizes = self.rivals.sizes((&meta.dtype).into(), &self.raw);
+        sizes.map(Some).map_err(|source| Error::Rival {
+            file: file.display().to_string(),
+            tensor: meta.name.clone(),
+            source,
+        })
+    }
+
+    #[cfg(not(feature = "bench"))]
+    fn sizes(&mut self, _file: &Path, _meta: &TensorMeta) -> Result<Option<Rivals<u64>>, Error> {
+        Err(Error::NoRivals)
+    }
+}
+
+fn file_figures(path: &Path, request: &Request, done: &dyn Fn(u64)) -> Result<FileFigures, Error> {
+    let mut taker = Taker {
+        file: path,
+        done,
+        compare: request.compare.then(|| Compare::new(path)).transpose()?,
+        current: None,
+        tensors: Vec::new(),
+    };
+    let notes = visit(path, &request.options, &mut taker)?;
     Ok(FileFigures {
-        tensors,
-        notes: input.notes().to_vec(),
+        tensors: taker.tensors,
+        notes,
     })
 }
 
@@ -207,6 +327,50 @@ pub struct Request {
     pub options: Options,
     /// Threads to use; 0 for as many as there are processors.
     pub threads: usize,
+    /// Compare with other codecs too, each compressing every tensor as a whole. Needs the feature `bench`.
+    pub compare: bool,
+}
+
+/// The files to look at with what stands beside them.
+struct Selection {
+    files: Vec<(PathBuf, Option<Sidecar>)>,
+    /// Files of consecutive iterations that were found in directories.
+    left_out: Vec<String>,
+    notes: Vec<String>,
+}
+
+fn select(paths: &[PathBuf]) -> Result<Selection, Error> {
+    let mut selection = Selection {
+        files: Vec::new(),
+        left_out: Vec::new(),
+        notes: Vec::new(),
+    };
+    for found in find(paths)? {
+        let (sidecar, note) = Sidecar::beside(&found.path);
+        selection.notes.extend(note);
+        if found.by_directory && sidecar::is_consecutive(&found.path, sidecar.as_ref()) {
+            selection.left_out.push(found.path.display().to_string());
+        } else {
+            selection.files.push((found.path, sidecar));
+        }
+    }
+    Ok(selection)
+}
+
+/// The float type of a run, if the JSON gives one.
+fn run_float(sidecar: Option<&Sidecar>) -> Option<Float> {
+    let run = sidecar?.precision.as_ref()?;
+    run.parse::<DType>().ok()?.float()
+}
+
+/// Why a tensor does not count.
+fn not_counted(dtype: &DType, run: Option<Float>, raw_bytes: u64) -> Option<&'static str> {
+    match (dtype.float(), run) {
+        (None, _) => Some("not a BF16, F16 or F32 tensor"),
+        (Some(float), Some(run)) if float != run => Some("not of its run's precision"),
+        _ if raw_bytes == 0 => Some("empty"),
+        _ => None,
+    }
 }
 
 /// Takes the figures of files. `progress` is told raw bytes done and in total, from any thread.
@@ -226,19 +390,15 @@ pub struct Request {
 /// # Errors
 /// The first file's [`Error`], in the order of the files.
 pub fn collect(request: &Request, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Error> {
-    let mut notes = Vec::new();
-    let mut left_out = Vec::new();
-    let mut files = Vec::new();
-    for found in find(&request.paths)? {
-        let (sidecar, note) = Sidecar::beside(&found.path);
-        notes.extend(note);
-        if found.by_directory && sidecar::is_consecutive(&found.path, sidecar.as_ref()) {
-            left_out.push(found.path.display().to_string());
-        } else {
-            files.push((found.path, sidecar));
-        }
+    #[cfg(not(feature = "bench"))]
+    if request.compare {
+        return Err(Error::NoRivals);
     }
-
+    let Selection {
+        files,
+        left_out,
+        mut notes,
+    } = select(&request.paths)?;
     let total = files
         .iter()
         .map(|(path, _)| fs::metadata(path).map_or(0, |m| m.len()))
@@ -257,7 +417,7 @@ pub fn collect(request: &Request, progress: &(dyn Fn(u64, u64) + Sync)) -> Resul
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some((path, _)) = files.get(index) else { break };
                     let add = |n| progress(n + done.fetch_add(n, Ordering::Relaxed), total);
-                    let result = file_figures(path, &request.options, &add);
+                    let result = file_figures(path, request, &add);
                     if let Ok(mut results) = results.lock() {
                         results.insert(index, result);
                     }
@@ -277,11 +437,8 @@ pub fn collect(request: &Request, progress: &(dyn Fn(u64, u64) + Sync)) -> Resul
         notes.extend(result.notes.iter().map(|n| format!("{file}: {n}")));
         let mut unknown = 0;
         let run = sidecar.as_ref().and_then(|s| s.precision.clone());
-        let run_float = run
-            .as_ref()
-            .and_then(|r| r.parse::<DType>().ok())
-            .and_then(|d| d.float());
-        for (meta, figures) in result.tensors {
+        let run_float = run_float(sidecar.as_ref());
+        for (meta, figures, sizes) in result.tensors {
             let weight = match sidecar {
                 Some(s) if s.has_tensors() => s.bytes(&meta.name).unwrap_or_else(|| {
                     unknown += 1;
@@ -289,13 +446,7 @@ pub fn collect(request: &Request, progress: &(dyn Fn(u64, u64) + Sync)) -> Resul
                 }),
                 _ => figures.stats.raw_bytes,
             };
-            let float = meta.dtype.float();
-            let not_counted = match (float, run_float) {
-                (None, _) => Some("not a BF16, F16 or F32 tensor"),
-                (Some(float), Some(run)) if float != run => Some("not of its run's precision"),
-                _ if figures.stats.raw_bytes == 0 => Some("empty"),
-                _ => None,
-            };
+            let not_counted = not_counted(&meta.dtype, run_float, figures.stats.raw_bytes);
             tensors.push(TensorReport::new(
                 &file,
                 path,
@@ -305,6 +456,7 @@ pub fn collect(request: &Request, progress: &(dyn Fn(u64, u64) + Sync)) -> Resul
                 figures,
                 weight,
                 not_counted,
+                sizes,
             ));
         }
         if unknown > 0 {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{FLOATS, Figures};
+use super::{FLOATS, Figures, Rivals};
 use crate::format::{FORMS, Form};
 use crate::tensor::{Float, TensorMeta};
 
@@ -93,6 +93,12 @@ pub struct TensorReport {
     pub counted: bool,
     /// Why it does not.
     pub not_counted_because: Option<&'static str>,
+    /// Bytes under the codecs that are compared with, if asked for; absent for an empty tensor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rival_bytes: Option<Rivals<u64>>,
+    /// Raw bytes / these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rivals: Option<Rivals<f64>>,
     /// The bound as a share of the raw bytes.
     #[serde(skip)]
     order0_share: f64,
@@ -114,6 +120,7 @@ impl TensorReport {
         figures: Figures,
         weight_bytes: u64,
         not_counted_because: Option<&'static str>,
+        rival_bytes: Option<Rivals<u64>>,
     ) -> Self {
         let raw = figures.stats.raw_bytes;
         let ratio = |bytes: f64| (bytes > 0.0).then(|| raw as f64 / bytes);
@@ -143,6 +150,8 @@ impl TensorReport {
             modes: Modes::from_blocks(figures.stats.blocks),
             counted: not_counted_because.is_none(),
             not_counted_because,
+            rival_bytes,
+            rivals: rival_bytes.map(|r| r.map(|bytes| raw as f64 / bytes as f64)),
             order0_share: if raw > 0 { order0_bytes / raw as f64 } else { 0.0 },
             float: meta.dtype.float(),
         }
@@ -169,6 +178,9 @@ pub struct ModelReport {
     pub zero_value_ratio: f64,
     /// The same under the order-0 bound; absent if the bound is no bits at all.
     pub order0_bound: Option<f64>,
+    /// The same under the codecs that are compared with, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rivals: Option<Rivals<f64>>,
     /// Share of elements that equal zero.
     pub zero_fraction: f64,
     /// Share of elements whose bits are all zero.
@@ -203,11 +215,19 @@ impl ModelReport {
         }
         let mut ratios: Vec<f64> = tensors.iter().filter_map(|t| t.ratio).collect();
         ratios.sort_by(f64::total_cmp);
+        let rivals: Option<Vec<Rivals<f64>>> = tensors.iter().map(|t| t.rivals).collect();
+        let rivals = rivals.map(|all| {
+            Rivals::combine(&all, |ratios| {
+                let coded = tensors.iter().zip(ratios).map(|(t, r)| t.weight_bytes as f64 / r);
+                weight / coded.sum::<f64>()
+            })
+        });
         let at = |i: usize| ratios.get(i).copied().unwrap_or_default();
         Some(ModelReport {
             ratio: 1.0 / mean(&|t| t.ratio.map_or(0.0, f64::recip)),
             zero_value_ratio: 1.0 / mean(&|t| t.zero_value_ratio.map_or(0.0, f64::recip)),
             order0_bound: (order0 > 0.0).then(|| order0.recip()),
+            rivals,
             zero_fraction: mean(&|t| t.zero_fraction.unwrap_or(0.0)),
             zero_bits_fraction: mean(&|t| t.zero_bits_fraction.unwrap_or(0.0)),
             modes: Modes::from_fractions(modes),
@@ -223,6 +243,12 @@ impl ModelReport {
     }
 }
 
+/// The geometric mean; NaN of nothing.
+pub(crate) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let n = values.len() as f64;
+    (values.map(f64::ln).sum::<f64>() / n).exp()
+}
+
 /// The figures of one float type: geometric means over models.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
@@ -232,6 +258,9 @@ pub struct Group {
     pub zero_value_ratio: f64,
     /// Geometric mean of the models' order-0 bounds; absent if one has none.
     pub order0_bound: Option<f64>,
+    /// Geometric means of the models' ratios under the codecs that are compared with, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rivals: Option<Rivals<f64>>,
     /// The models.
     pub models: BTreeMap<String, ModelReport>,
 }
@@ -266,9 +295,9 @@ impl Summary {
             if models.is_empty() {
                 return None;
             }
-            let geometric_mean = |f: &dyn Fn(&ModelReport) -> f64| {
-                (models.values().map(|m| f(m).ln()).sum::<f64>() / models.len() as f64).exp()
-            };
+            let mean_of = |all: &[f64]| geometric_mean(all.iter().copied());
+            let geometric_mean = |f: &dyn Fn(&ModelReport) -> f64| geometric_mean(models.values().map(f));
+            let rivals: Option<Vec<Rivals<f64>>> = models.values().map(|m| m.rivals).collect();
             Some(Group {
                 ratio: geometric_mean(&|m| m.ratio),
                 zero_value_ratio: geometric_mean(&|m| m.zero_value_ratio),
@@ -276,6 +305,7 @@ impl Summary {
                     .values()
                     .all(|m| m.order0_bound.is_some())
                     .then(|| geometric_mean(&|m| m.order0_bound.unwrap_or(1.0))),
+                rivals: rivals.map(|all| Rivals::combine(&all, mean_of)),
                 models,
             })
         };
