@@ -7,6 +7,7 @@
 //! | [`tensor`] | reading safetensors, npy and raw files as tensors |
 //! | [`container`] | the `.pz` file |
 //! | [`stat`] | compression figures per tensor and per model |
+//! | [`study`] | what each feature of the format brings (`docs/format-ledger.md`) |
 //! | `bench` (feature `bench`) | codecs to compare with, and a race for speed |
 //! | [`model`] | the cycle model of the RTL engine (`docs/microarchitecture.md`) |
 //! | [`cosim`] | stimulus, and with the `cosim` feature the harness that compares RTL and model |
@@ -23,4 +24,5 @@ pub mod cosim;
 pub mod format;
 pub mod model;
 pub mod stat;
+pub mod study;
 pub mod tensor;

@@ -16,6 +16,7 @@ mod exit;
 mod output;
 mod pdk;
 mod stat;
+mod study;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -41,6 +42,8 @@ enum Command {
     Stat(stat::Args),
     /// Race the codec against lz4, zstd and others for speed
     Bench(bench::Args),
+    /// Report what each feature of the block format brings, and what was left out of it
+    Study(study::Args),
     /// Run the RTL engine against the golden codec and the cycle model
     Cosim(cosim::Args),
     /// Estimate the engine's area and timing on open PDKs
@@ -68,6 +71,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Decompress(a) => decompress::run(a),
         Command::Stat(a) => stat::run(a),
         Command::Bench(a) => bench::run(a),
+        Command::Study(a) => study::run(a),
         Command::Cosim(a) => cosim::run(a),
         Command::Area(a) => area::run(a),
         Command::Pdk(a) => pdk::run(a),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Error, Request, Selection, Sink, model_names, not_counted, run_float, select, visit};
+use super::{Error, Request, Selection, Sidecar, Sink, model_names, not_counted, run_float, select, visit};
 use crate::tensor::{Float, TensorMeta};
 
 /// A tensor in memory.
@@ -16,6 +16,8 @@ pub struct Tensor {
     pub model: String,
     /// Its element type.
     pub float: Float,
+    /// Bytes it stands for, which are its weight.
+    pub weight: u64,
     /// Its bytes.
     pub raw: Vec<u8>,
 }
@@ -37,6 +39,7 @@ struct Loader<'a> {
     file: &'a Path,
     model: &'a str,
     run: Option<Float>,
+    sidecar: Option<&'a Sidecar>,
     current: Option<TensorMeta>,
     raw: Vec<u8>,
     tensors: &'a mut Vec<Tensor>,
@@ -59,7 +62,9 @@ impl Sink for Loader<'_> {
             && not_counted(&meta.dtype, self.run, raw.len() as u64).is_none()
             && let Some(float) = meta.dtype.float()
         {
+            let of_sidecar = self.sidecar.and_then(|s| s.bytes(&meta.name));
             self.tensors.push(Tensor {
+                weight: of_sidecar.unwrap_or(raw.len() as u64),
                 file: self.file.display().to_string(),
                 name: meta.name,
                 model: self.model.to_owned(),
@@ -87,6 +92,7 @@ pub fn load(request: &Request) -> Result<Loaded, Error> {
             file: path,
             model,
             run: run_float(sidecar.as_ref()),
+            sidecar: sidecar.as_ref(),
             current: None,
             raw: Vec::new(),
             tensors: &mut tensors,
