@@ -104,6 +104,11 @@ fn every_contestant_has_its_speeds() {
         7 * data["raw_bytes"].as_u64().unwrap()
     );
     assert_eq!(report["threads"], 2);
+    let waited = report["waited_share"].as_f64();
+    assert!(
+        waited.is_none_or(|share| (0.0..=1.0).contains(&share)),
+        "{waited:?}"
+    );
     for key in ["cpu", "rustc"] {
         assert_ne!(report["machine"][key], "");
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -14,7 +15,7 @@ pub struct Machine {
     pub processors: usize,
     /// The compiler.
     pub rustc: &'static str,
-    /// True for a build without optimisation checks (`--release`); others say little about speed.
+    /// True for a build without debug assertions (`--release`); others say little about speed.
     pub release: bool,
     /// Versions: this program, the C libraries, the crates that bring them.
     pub versions: BTreeMap<&'static str, String>,
@@ -40,6 +41,15 @@ impl Machine {
             versions: versions.map(|(name, version)| (name, version.to_owned())).into(),
         }
     }
+}
+
+/// Time for which this process's first thread was ready to run and had no processor, so far; `None` where the system
+/// does not tell.
+pub(super) fn waited() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/self/schedstat").ok()?;
+    Some(Duration::from_nanos(
+        text.split_whitespace().nth(1)?.parse().ok()?,
+    ))
 }
 
 fn cpu() -> String {

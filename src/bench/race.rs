@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::time::{Duration, Instant};
 
 use super::report::{Data, Direction, Group, ModelReport, Report, Speed, Summary};
-use super::{Codec, Element, Error, Machine, Method};
+use super::{Codec, Element, Error, Machine, Method, machine};
 use crate::format::BLOCK_BYTES;
 use crate::stat::{FLOATS, Tensor};
 use crate::tensor::Float;
@@ -286,6 +286,7 @@ pub fn run(
     if groups.is_empty() {
         return Err(Error::NoTensors);
     }
+    let (start, waited_before) = (Instant::now(), machine::waited());
     let total = Duration::try_from_secs_f64(request.seconds).unwrap_or_default();
     let share = total / groups.len() as u32;
     let mut data = Data::default();
@@ -300,11 +301,15 @@ pub fn run(
         data.verified_bytes += verified;
         models.entry(float).or_default().insert(name.to_owned(), report);
     }
+    let waited = machine::waited().zip(waited_before);
+    let waited_share =
+        waited.map(|(after, before)| after.saturating_sub(before).div_duration_f64(start.elapsed()));
     let [bf16, f16, f32] = FLOATS.map(|float| models.remove(&float).map(Group::of));
     Ok(Report {
         machine,
         data,
         threads,
+        waited_share,
         summary: Summary { bf16, f16, f32 },
     })
 }

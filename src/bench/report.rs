@@ -159,6 +159,9 @@ pub struct Report {
     pub data: Data,
     /// Threads of the contestant that uses several.
     pub threads: usize,
+    /// Share of the time for which the first thread was ready to run and had no processor: more than a few hundredths
+    /// mean that other programs ran, and that no speed here says much. Absent where the system does not tell.
+    pub waited_share: Option<f64>,
     /// Figures by float type and model.
     pub summary: Summary,
 }

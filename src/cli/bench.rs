@@ -233,6 +233,12 @@ mod with_rivals {
         if !report.machine.release {
             eprintln!("note: this planezip was not built with --release: its own speeds say little");
         }
+        if let Some(share) = report.waited_share.filter(|share| *share > 0.02) {
+            eprintln!(
+                "note: {:.0}% of the time went by waiting for a processor: other programs ran, no speed here says much",
+                100.0 * share
+            );
+        }
         if !args.json {
             for note in &loaded.notes {
                 eprintln!("note: {note}");
