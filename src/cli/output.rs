@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -141,6 +142,13 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<(Box<dyn Read + Send>, Option<
     }
     let len = metadata.is_file().then_some(metadata.len());
     Ok((Box::new(BufReader::with_capacity(BUFFER_BYTES, file)), len))
+}
+
+/// How many threads to use: as many as asked for, or one per processor.
+pub(crate) fn threads(asked: Option<NonZero<usize>>) -> NonZero<usize> {
+    asked
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZero::<usize>::MIN)
 }
 
 /// A progress bar of bytes on standard error, or nothing where that is no terminal.
