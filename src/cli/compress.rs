@@ -46,8 +46,7 @@ pub(crate) struct Args {
     /// Decode what was written and compare it with the input, byte for byte
     #[arg(long)]
     verify: bool,
-    /// Threads that compress [default: one per processor]; beside them, one reads and one writes. One thread alone does
-    /// all with --threads 1
+    /// Threads that compress, at most 32; two more read and write. With 1, one thread does all. Default: one per processor
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
     /// Print a summary as JSON to standard output

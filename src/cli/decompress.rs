@@ -31,8 +31,7 @@ pub(crate) struct Args {
     /// The file to restore; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Threads that decompress [default: one per processor]; beside them, one reads and one writes. One thread alone does
-    /// all with --threads 1
+    /// Threads that decompress, at most 32; two more read and write. With 1, one thread does all. Default: one per processor
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
     /// Print a summary as JSON to standard output

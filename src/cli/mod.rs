@@ -12,6 +12,7 @@ mod compress;
 mod cosim;
 mod decompress;
 mod exit;
+mod interrupt;
 mod output;
 mod pdk;
 mod stat;

@@ -9,6 +9,8 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tempfile::NamedTempFile;
 
+use super::interrupt;
+
 const BUFFER_BYTES: usize = 1 << 18;
 
 /// True for `-`, which stands for standard input or output.
@@ -43,7 +45,7 @@ impl Write for Target {
     }
 }
 
-/// A result being written. Dropped before [`Output::commit`], a file leaves no trace.
+/// A result being written. Dropped before [`Output::commit`], or ended by a signal, a file leaves no trace.
 pub(crate) struct Output(BufWriter<Target>);
 
 impl Write for Output {
@@ -100,7 +102,7 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let file = builder.tempfile_in(dir).with_context(cannot)?;
+        let file = interrupt::create(|| builder.tempfile_in(dir)).with_context(cannot)?;
         Ok(Target::File(file, real))
     }
 
@@ -118,9 +120,7 @@ impl Output {
         let mut target = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
         target.flush()?;
         if let Target::File(file, path) = target {
-            file.persist(&path)
-                .map_err(|e| e.error)
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            interrupt::persist(file, &path).with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())
     }

@@ -106,8 +106,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Completes a frame. `buf` starts with [`FRAME_HEAD`] bytes to be filled in, then holds the body; the checksum is added
-/// to it. The caller has checked that the body's length fits.
+/// Completes a frame. `buf` starts with [`FRAME_HEAD`] bytes to be filled in, then holds the body; the checksum is
+/// added to it. The caller has checked that the body's length fits.
 pub(super) fn seal(tag: u8, buf: &mut Vec<u8>) {
     let len = (buf.len() - FRAME_HEAD) as u32;
     buf[0] = tag;

@@ -287,8 +287,8 @@ pub fn verify_with<R: Read + Send + 'static, O: Read>(
     comparison.end()
 }
 
-/// The first and the last stage of reading a `.pz` file. `take` is given the raw bytes in order, and the number of `.pz`
-/// bytes they came from.
+/// The first and the last stage of reading a `.pz` file. `take` is given the raw bytes in order, and the number of
+/// `.pz` bytes they came from.
 fn stages<R: Read, E: From<Error>, F: FnMut(&[u8], u64) -> Result<(), E>>(
     reader: Reader<R>,
     take: F,

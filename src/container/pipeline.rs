@@ -35,8 +35,9 @@ pub(super) fn run_alone<J: Default, S: Default, E>(
     Ok(())
 }
 
-/// The same with `threads` threads for `work` and one for `read`; with one thread, as [`run_alone`]. `write` runs on the
-/// calling thread and sees the jobs in the order of `read`. Jobs are used again: a stage may find what the last one left.
+/// The same with `threads` threads for `work` and one for `read`; with one thread, as [`run_alone`]. `write` runs on
+/// the calling thread and sees the jobs in the order of `read`. Jobs are used again: a stage may find what an earlier
+/// use left.
 ///
 /// An error of `write` ends the run at once. The thread that reads may go on until its reader returns.
 ///

@@ -19,7 +19,8 @@ use crate::tensor::{DType, FileFormat, TensorMeta};
 pub enum Event<'a> {
     /// A record begins.
     Record(&'a Record),
-    /// The next raw bytes of the record: at most [`MAX_CHUNK_RAW`](super::MAX_CHUNK_RAW), a multiple of 128 unless they are its last.
+    /// The next raw bytes of the record: at most [`MAX_CHUNK_RAW`](super::MAX_CHUNK_RAW), a multiple of 128 unless they
+    /// are its last.
     ///
     /// They are not yet covered by the record's checksum, which comes with [`Event::RecordEnd`].
     Chunk(&'a [u8]),
