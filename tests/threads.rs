@@ -361,7 +361,10 @@ mod command {
         let pz = fs::read(d.join("x.pz")).unwrap();
         for n in ["2", "5"] {
             for (args, bytes) in [
-                (["compress", "-", "-o", "-", "--dtype=bf16", "--threads", n], &raw),
+                (
+                    &["compress", "-", "-o", "-", "--dtype=bf16", "--threads", n][..],
+                    &raw,
+                ),
                 (&["decompress", "-", "-o", "-", "--threads", n], &pz),
             ] {
                 let mut child = planezip(d, args).stdin(Stdio::piped()).spawn().unwrap();
