@@ -39,6 +39,14 @@ pub(super) fn begin(raw_len: usize, frame: &mut Vec<u8>) {
     frame.extend_from_slice(&(raw_len as u32).to_le_bytes());
 }
 
+/// The raw length that a chunk's frame claims: more than [`MAX_CHUNK_RAW`] is never decoded.
+pub(super) fn raw_len(frame: &[u8]) -> usize {
+    let field = frame.get(FRAME_HEAD..).and_then(|body| body.first_chunk());
+    field
+        .map_or(0, |&bytes| u32::from_le_bytes(bytes) as usize)
+        .min(MAX_CHUNK_RAW)
+}
+
 /// Makes chunks and takes them apart. What it allocates serves the next chunk too.
 #[derive(Default)]
 pub(super) struct Coder {

@@ -4,8 +4,9 @@ use std::borrow::BorrowMut;
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 
-use super::chunk::{Coder, Coding};
+use super::chunk::{self, Coder, Coding};
 use super::frame::Frame;
+use super::pipeline::Job;
 use super::reader::{Ledger, Scanner, record};
 use super::{Error, MAX_CHUNK_FRAME, MAX_CHUNK_RAW, Reader, Record, Summary, Writer, pipeline, tag};
 use crate::codec;
@@ -84,6 +85,20 @@ struct Packing {
     error: Option<CompressError>,
 }
 
+impl Job for Packing {
+    fn trim(&mut self, capacity: usize) {
+        trim(&mut self.raw, capacity);
+        trim(&mut self.frame, capacity);
+    }
+}
+
+fn trim(buf: &mut Vec<u8>, capacity: usize) {
+    if buf.capacity() > capacity {
+        buf.clear();
+        buf.shrink_to(capacity);
+    }
+}
+
 /// Cuts a tensor file into chunks.
 struct Source<I> {
     input: I,
@@ -105,10 +120,10 @@ impl<I: BorrowMut<Input>> Source<I> {
         self.input.borrow().format()
     }
 
-    /// Fills in the next chunk. False when there are none left.
-    fn next(&mut self, job: &mut Packing) -> bool {
+    /// Fills in the next chunk; its length. `None` when there are none left.
+    fn next(&mut self, job: &mut Packing) -> Option<usize> {
         if self.done {
-            return false;
+            return None;
         }
         (job.end, job.begin, job.coding) = (false, None, None);
         self.done = match self.chunk(job) {
@@ -118,7 +133,7 @@ impl<I: BorrowMut<Input>> Source<I> {
                 true
             }
         };
-        job.end || job.coding.is_some() || job.error.is_some()
+        (job.end || job.coding.is_some() || job.error.is_some()).then_some(job.raw.len())
     }
 
     /// False at the end of the file.
@@ -307,12 +322,16 @@ fn stages<R: Read, E: From<Error>, F: FnMut(&[u8], u64) -> Result<(), E>>(
     (frames, check)
 }
 
-/// A frame on its way out of a `.pz` file.
+/// What comes before a chunk of a `.pz` file, and the chunk, on their way out of it.
 #[derive(Default)]
 struct Unpacking {
-    /// The record that begins before the frame.
+    /// The end of the record before, whose checksum holds.
+    end: Option<Frame>,
+    /// Its bytes.
+    end_buf: Vec<u8>,
+    /// The record that begins, before the chunk.
     begin: Option<Coding>,
-    /// The frame; `None` if it could not be read.
+    /// A chunk, the end of the record that begins, or the end of the file.
     frame: Option<Frame>,
     /// Its bytes.
     buf: Vec<u8>,
@@ -321,13 +340,20 @@ struct Unpacking {
     /// How the record's chunks are to be decoded.
     coding: Option<Coding>,
     raw: Vec<u8>,
-    /// What a chunk came to.
+    /// What the chunk came to.
     outcome: Option<Result<codec::Stats, Error>>,
-    /// What was wrong with the frame.
+    /// What was wrong with a frame; no more follows it.
     error: Option<Error>,
 }
 
-/// Finds the frames of a `.pz` file; those that begin records are taken in at once.
+impl Job for Unpacking {
+    fn trim(&mut self, capacity: usize) {
+        trim(&mut self.raw, capacity);
+        trim(&mut self.buf, capacity);
+    }
+}
+
+/// Finds the frames of a `.pz` file. Those of records' beginnings and ends are checked at once.
 struct Frames<R> {
     scanner: Scanner<R>,
     open: Option<Coding>,
@@ -335,17 +361,15 @@ struct Frames<R> {
 }
 
 impl<R: Read> Frames<R> {
-    /// Fills in the next frame. False when there are none left.
-    fn next(&mut self, job: &mut Unpacking) -> bool {
+    /// Fills in what comes up to the next chunk, and that; the bytes it takes, decoded too. `None` when there is
+    /// nothing left.
+    fn next(&mut self, job: &mut Unpacking) -> Option<usize> {
         if self.done {
-            return false;
+            return None;
         }
-        (job.begin, job.frame) = (None, None);
-        match self.frame(job) {
-            Ok(frame) => {
-                job.frame = frame;
-                self.done = frame.is_none();
-            }
+        (job.end, job.begin, job.frame) = (None, None, None);
+        match self.frames(job) {
+            Ok(more) => self.done = !more,
             Err(e) => {
                 job.error = Some(e);
                 self.done = true;
@@ -353,24 +377,35 @@ impl<R: Read> Frames<R> {
         }
         job.pz_bytes = self.scanner.offset();
         job.coding = self.open;
-        job.frame.is_some() || job.error.is_some()
+        let bytes = job.buf.len() + chunk::raw_len(&job.buf);
+        (job.end.is_some() || job.frame.is_some() || job.error.is_some()).then_some(bytes)
     }
 
-    fn frame(&mut self, job: &mut Unpacking) -> Result<Option<Frame>, Error> {
-        loop {
-            let Some(frame) = self.scanner.next(&mut job.buf)? else {
-                return Ok(None);
-            };
-            if !matches!(frame.tag, tag::TENSOR | tag::OPAQUE) {
-                return Ok(Some(frame));
+    /// False at the end of the file.
+    fn frames(&mut self, job: &mut Unpacking) -> Result<bool, Error> {
+        while let Some(frame) = self.scanner.next(&mut job.buf)? {
+            match frame.tag {
+                // Not that of an empty record, which begins in this job too.
+                tag::RECORD_END if job.begin.is_none() => {
+                    frame.check(&job.buf)?;
+                    job.end_buf.clone_from(&job.buf);
+                    job.end = Some(frame);
+                }
+                tag::TENSOR | tag::OPAQUE => {
+                    let coding = record(&frame, frame.check(&job.buf)?)?.coding();
+                    self.open = Some(coding);
+                    job.begin = Some(coding);
+                    // A long name or shape: no reason for this buffer to stay larger than the others.
+                    job.buf.clear();
+                    job.buf.shrink_to(MAX_CHUNK_FRAME);
+                }
+                _ => {
+                    job.frame = Some(frame);
+                    return Ok(true);
+                }
             }
-            let coding = record(&frame, frame.check(&job.buf)?)?.coding();
-            self.open = Some(coding);
-            job.begin = Some(coding);
-            // A long name or shape: no reason for this buffer to stay larger than the others.
-            job.buf.clear();
-            job.buf.shrink_to(MAX_CHUNK_FRAME);
         }
+        Ok(false)
     }
 }
 
@@ -396,15 +431,17 @@ struct Check<F> {
 
 impl<E: From<Error>, F: FnMut(&[u8], u64) -> Result<(), E>> Check<F> {
     fn take(&mut self, job: &mut Unpacking) -> Result<(), E> {
+        if let Some(frame) = job.end {
+            self.ledger.record_end(frame.body(&job.end_buf), frame.offset)?;
+        }
         if let Some(coding) = job.begin {
             self.ledger.begin(coding);
         }
         if let Some(e) = job.error.take() {
             return Err(e.into());
         }
-        let Some(frame) = job.frame else { return Ok(()) };
         self.pz_bytes = job.pz_bytes;
-        let body = frame.body(&job.buf);
+        let Some(frame) = job.frame else { return Ok(()) };
         match frame.tag {
             tag::CHUNK => {
                 self.ledger.chunk_may_follow(frame.offset)?;
@@ -413,9 +450,9 @@ impl<E: From<Error>, F: FnMut(&[u8], u64) -> Result<(), E>> Check<F> {
                 (self.take)(&job.raw, self.pz_bytes)?;
             }
             tag::RECORD_END => {
-                self.ledger.record_end(body, frame.offset)?;
+                self.ledger.record_end(frame.body(&job.buf), frame.offset)?;
             }
-            _ => self.ledger.file_end(body, frame.offset)?,
+            _ => self.ledger.file_end(frame.body(&job.buf), frame.offset)?,
         }
         Ok(())
     }

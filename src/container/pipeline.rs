@@ -1,6 +1,6 @@
 //! Jobs in three stages: read in order, worked on by several threads, written in order.
 //!
-//! Memory is bounded by a fixed number of jobs that go round: whoever reads waits for a job that was written. No stage
+//! Memory is bounded by a fixed number of batches of jobs that go round: whoever reads waits for one that was written. No stage
 //! waits for anything but an earlier one, and each ends when the stages before or after it are gone, so that an error
 //! anywhere ends all.
 
@@ -16,19 +16,71 @@ use super::Error;
 /// order of the file, keep no more busy.
 pub const MAX_THREADS: usize = 32;
 
-/// A job under way: its place in the order, and what it is about. `None` tells of a thread that panicked.
-type Sent<J> = Option<(u64, Box<J>)>;
+/// Jobs are handed on together until they hold this many bytes: to wake a thread costs more than a small job.
+const BATCH_BYTES: usize = 1 << 16;
+/// Most jobs handed on together.
+const BATCH_JOBS: usize = 256;
+/// Capacity that the buffers of a job may keep if it is not the first of its batch.
+const SMALL: usize = 1 << 12;
 
-/// Runs jobs on the calling thread alone: `read` fills one or says that there are no more, `work` does it, `write`
-/// takes the result.
-pub(super) fn run_alone<J: Default, S: Default, E>(
-    mut read: impl FnMut(&mut J) -> bool,
+/// A piece of work, with the buffers it needs. It is used again and again.
+pub(super) trait Job: Default + Send + 'static {
+    /// Cuts each buffer's capacity down to `capacity` if it has more.
+    fn trim(&mut self, capacity: usize);
+}
+
+/// Jobs that are handed on together.
+struct Batch<J> {
+    /// Its place in the order.
+    place: u64,
+    /// The jobs; those from `used` on are for another time.
+    jobs: Vec<J>,
+    used: usize,
+}
+
+impl<J: Job> Batch<J> {
+    /// Fills the batch. False if `read` has no more jobs.
+    fn fill(&mut self, place: u64, read: &mut impl FnMut(&mut J) -> Option<usize>) -> bool {
+        (self.place, self.used) = (place, 0);
+        let mut bytes = 0;
+        while bytes < BATCH_BYTES && self.used < BATCH_JOBS {
+            if self.used == self.jobs.len() {
+                self.jobs.push(J::default());
+            }
+            let Some(n) = read(&mut self.jobs[self.used]) else {
+                return false;
+            };
+            bytes += n;
+            self.used += 1;
+        }
+        true
+    }
+
+    fn jobs(&mut self) -> &mut [J] {
+        &mut self.jobs[..self.used]
+    }
+
+    /// A batch of large jobs has one: only the first job's buffers stay large.
+    fn trim(&mut self) {
+        for job in self.jobs().iter_mut().skip(1) {
+            job.trim(SMALL);
+        }
+    }
+}
+
+/// A batch under way. `None` tells of a thread that panicked.
+type Sent<J> = Option<Box<Batch<J>>>;
+
+/// Runs jobs on the calling thread alone: `read` fills one and tells how many bytes it holds, or `None` if there are no
+/// more; `work` does it; `write` takes the result.
+pub(super) fn run_alone<J: Job, S: Default, E>(
+    mut read: impl FnMut(&mut J) -> Option<usize>,
     work: fn(&mut S, &mut J),
     mut write: impl FnMut(&mut J) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut job = J::default();
     let mut state = S::default();
-    while read(&mut job) {
+    while read(&mut job).is_some() {
         work(&mut state, &mut job);
         write(&mut job)?;
     }
@@ -45,12 +97,12 @@ pub(super) fn run_alone<J: Default, S: Default, E>(
 /// Those of `write`; an I/O error if the threads cannot be started.
 pub(super) fn run<J, S, E>(
     threads: NonZero<usize>,
-    mut read: impl FnMut(&mut J) -> bool + Send + 'static,
+    mut read: impl FnMut(&mut J) -> Option<usize> + Send + 'static,
     work: fn(&mut S, &mut J),
     mut write: impl FnMut(&mut J) -> Result<(), E>,
 ) -> Result<(), E>
 where
-    J: Default + Send + 'static,
+    J: Job,
     S: Default + 'static,
     E: From<Error>,
 {
@@ -59,13 +111,17 @@ where
         return run_alone(read, work, write);
     }
     // One for each worker, one that waits for it, and one each for who reads and writes. All channels have room for
-    // all jobs, so that only waiting for a job ever blocks.
-    let jobs = 2 * threads + 2;
-    let (free, to_fill) = sync_channel::<Box<J>>(jobs);
-    let (filled, to_do) = sync_channel::<(u64, Box<J>)>(jobs);
-    let (done, to_write) = sync_channel::<Sent<J>>(jobs + threads + 1);
-    for _ in 0..jobs {
-        let _ = free.send(Box::default());
+    // all batches, so that only waiting for one ever blocks.
+    let batches = 2 * threads + 2;
+    let (free, to_fill) = sync_channel::<Box<Batch<J>>>(batches);
+    let (filled, to_do) = sync_channel::<Box<Batch<J>>>(batches);
+    let (done, to_write) = sync_channel::<Sent<J>>(batches + threads + 1);
+    for _ in 0..batches {
+        let _ = free.send(Box::new(Batch {
+            place: 0,
+            jobs: Vec::new(),
+            used: 0,
+        }));
     }
     let to_do = Arc::new(Mutex::new(to_do));
     let mut handles: Vec<JoinHandle<()>> = Vec::new();
@@ -84,29 +140,34 @@ where
     let reading = move || {
         // Held to the end: it tells of a panic here.
         let _alarm = alarm;
-        for (place, mut job) in (0..).zip(to_fill) {
-            if !read(&mut job) || filled.send((place, job)).is_err() {
+        for (place, mut batch) in (0..).zip(to_fill) {
+            let more = batch.fill(place, &mut read);
+            if filled.send(batch).is_err() || !more {
                 break;
             }
         }
     };
     handles.push(reader.spawn(reading).map_err(Error::Io)?);
 
-    // Jobs that are done before their turn.
-    let mut early: Vec<Option<Box<J>>> = Vec::new();
-    early.resize_with(jobs, || None);
+    // Batches that are done before their turn.
+    let mut early: Vec<Sent<J>> = Vec::new();
+    early.resize_with(batches, || None);
     let mut turn = 0;
     for sent in to_write {
-        let Some((place, job)) = sent else {
+        let Some(batch) = sent else {
             return Err(Error::Io(io::Error::other("a thread of the pipeline panicked")).into());
         };
-        // No two can meet: there are `jobs` of them, and `turn` is not written yet.
-        early[(place % jobs as u64) as usize] = Some(job);
-        while let Some(mut job) = early[(turn % jobs as u64) as usize].take() {
-            write(&mut job)?;
+        // No two can meet: there are `batches` of them, and that of `turn` is not written yet.
+        let place = batch.place;
+        early[(place % batches as u64) as usize] = Some(batch);
+        while let Some(mut batch) = early[(turn % batches as u64) as usize].take() {
+            for job in batch.jobs() {
+                write(job)?;
+            }
             turn += 1;
+            batch.trim();
             // Refused only once everything has been read.
-            let _ = free.send(job);
+            let _ = free.send(batch);
         }
     }
     for handle in handles {
@@ -116,17 +177,19 @@ where
     Ok(())
 }
 
-fn worker_loop<J, S: Default>(
-    to_do: &Mutex<Receiver<(u64, Box<J>)>>,
+fn worker_loop<J: Job, S: Default>(
+    to_do: &Mutex<Receiver<Box<Batch<J>>>>,
     work: fn(&mut S, &mut J),
     done: &Alarm<J>,
 ) {
     let mut state = S::default();
     loop {
         let next = to_do.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((place, mut job)) = next else { return };
-        work(&mut state, &mut job);
-        if done.0.send(Some((place, job))).is_err() {
+        let Ok(mut batch) = next else { return };
+        for job in batch.jobs() {
+            work(&mut state, job);
+        }
+        if done.0.send(Some(batch)).is_err() {
             return;
         }
     }
@@ -149,25 +212,30 @@ mod tests {
     use std::time::Duration;
 
     #[derive(Default)]
-    struct Job {
+    struct Square {
         n: u64,
         square: u64,
+    }
+
+    impl Job for Square {
+        fn trim(&mut self, _: usize) {}
     }
 
     fn threads(n: usize) -> NonZero<usize> {
         NonZero::new(n).unwrap_or(NonZero::<usize>::MIN)
     }
 
-    fn up_to(end: u64) -> impl FnMut(&mut Job) -> bool + Send {
+    fn up_to(end: u64) -> impl FnMut(&mut Square) -> Option<usize> + Send {
         let mut n = 0;
         move |job| {
             job.n = n;
             n += 1;
-            n <= end
+            // Alone or with others.
+            (n <= end).then_some(if n % 100 < 50 { BATCH_BYTES } else { 1 })
         }
     }
 
-    fn square(_: &mut (), job: &mut Job) {
+    fn square(_: &mut (), job: &mut Square) {
         // Out of order as often as not.
         thread::sleep(Duration::from_micros(job.n.wrapping_mul(7919) % 50));
         job.square = job.n * job.n;
@@ -177,12 +245,12 @@ mod tests {
     fn results_come_in_order() {
         for n in [1, 2, 3, 8, 1000] {
             let mut seen = Vec::new();
-            let result = run(threads(n), up_to(500), square, |job: &mut Job| {
+            let result = run(threads(n), up_to(5000), square, |job: &mut Square| {
                 seen.push(job.square);
                 Ok::<_, Error>(())
             });
             assert!(result.is_ok());
-            assert_eq!(seen, (0..500).map(|n| n * n).collect::<Vec<_>>(), "{n} threads");
+            assert_eq!(seen, (0..5000).map(|n| n * n).collect::<Vec<_>>(), "{n} threads");
         }
     }
 
@@ -190,15 +258,15 @@ mod tests {
     fn an_error_ends_the_run_even_while_the_reader_waits() {
         let (keep, blocked) = std::sync::mpsc::channel::<()>();
         let mut source = up_to(u64::MAX);
-        let read = move |job: &mut Job| {
+        let read = move |job: &mut Square| {
             source(job);
             // From the third job on, reading takes for ever.
             if job.n == 3 {
                 let _ = blocked.recv();
             }
-            true
+            Some(BATCH_BYTES)
         };
-        let result = run(threads(2), read, square, |job: &mut Job| {
+        let result = run(threads(2), read, square, |job: &mut Square| {
             if job.n == 2 {
                 Err(Error::Io(io::Error::other("full")))
             } else {
@@ -211,13 +279,14 @@ mod tests {
 
     #[test]
     fn a_panic_in_a_thread_is_an_error() {
-        let panics: fn(&mut (), &mut Job) = |(), job| assert!(job.n != 5, "a panic on purpose");
+        let panics: fn(&mut (), &mut Square) = |(), job| assert!(job.n != 5, "a panic on purpose");
         let result = run(threads(3), up_to(u64::MAX), panics, |_| Ok::<_, Error>(()));
         assert!(matches!(result, Err(Error::Io(e)) if e.to_string().contains("panicked")));
         let mut source = up_to(u64::MAX);
-        let read = move |job: &mut Job| {
-            assert!(source(job) && job.n != 5, "a panic on purpose");
-            true
+        let read = move |job: &mut Square| {
+            let bytes = source(job);
+            assert!(job.n != 5, "a panic on purpose");
+            bytes
         };
         let result = run(threads(3), read, square, |_| Ok::<_, Error>(()));
         assert!(matches!(result, Err(Error::Io(e)) if e.to_string().contains("panicked")));
