@@ -39,8 +39,8 @@ fn data(len: usize, mut seed: u32) -> Vec<u8> {
     bytes
 }
 
-/// A safetensors file of tensors with these lengths in bytes (one that is not a multiple of 4 is of single bytes), and bytes after
-/// them.
+/// A safetensors file of tensors with these lengths in bytes (one that is not a multiple of 4 is of single bytes), and
+/// bytes after them.
 fn file(lens: &[usize]) -> Vec<u8> {
     let mut at = 0;
     let entries: Vec<String> = lens

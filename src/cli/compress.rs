@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Decode what was written and compare it with the input, byte for byte
     #[arg(long)]
     verify: bool,
-    /// Threads that compress, at most 32; two more read and write. With 1, one thread does all. Default: one per processor
+    /// Threads that compress, at most 32, beside two that read and write; 1: one for all [default: the processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
     /// Print a summary as JSON to standard output

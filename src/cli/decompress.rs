@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The file to restore; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Threads that decompress, at most 32; two more read and write. With 1, one thread does all. Default: one per processor
+    /// Threads that decompress, at most 32, beside two that read and write; 1: one for all [default: the processors]
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
     /// Print a summary as JSON to standard output

@@ -1,6 +1,7 @@
 //! Jobs in three stages: read in order, worked on by several threads, written in order.
 //!
-//! Memory is bounded by a fixed number of batches of jobs that go round: whoever reads waits for one that was written. No stage
+//! Memory is bounded by a fixed number of batches of jobs that go round: whoever reads waits for one that was
+//! written. No stage
 //! waits for anything but an earlier one, and each ends when the stages before or after it are gone, so that an error
 //! anywhere ends all.
 
