@@ -443,10 +443,13 @@ mod unix {
                 .unwrap()
         };
         for (args, code) in [
-            ("compress x.bin --dtype f32 -o x.pz --verify", 0),
-            ("decompress x.pz -o back", 0),
-            ("compress x.bin --dtype bf16 -o - < /dev/null > y.pz", 0),
-            ("decompress y.pz -o /dev/null", 0),
+            ("compress x.bin --dtype f32 -o x.pz --verify --threads 2", 0),
+            ("decompress x.pz -o back --threads 2", 0),
+            (
+                "compress x.bin --dtype bf16 -o - --threads 1 < /dev/null > y.pz",
+                0,
+            ),
+            ("decompress y.pz -o /dev/null --threads 1", 0),
             ("compress huge.safetensors -o z.pz", 2),
             ("compress claims.safetensors -o z.pz", 2),
             ("compress - -o z.pz --format safetensors < claims.safetensors", 2),

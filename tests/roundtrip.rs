@@ -260,7 +260,7 @@ fn a_given_block_stream_makes_the_same_file() {
 #[test]
 fn an_unfinished_record_cannot_be_completed() {
     let mut writer = Writer::new(Vec::new(), FileFormat::Raw).unwrap();
-    drop(writer.opaque().unwrap());
+    let _ = writer.opaque().unwrap();
     assert!(matches!(writer.opaque(), Err(container::Error::Unfinished)));
     assert!(matches!(writer.finish(), Err(container::Error::Unfinished)));
 }

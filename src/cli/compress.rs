@@ -1,5 +1,6 @@
 //! `planezip compress`.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -45,6 +46,9 @@ pub(crate) struct Args {
     /// Decode what was written and compare it with the input, byte for byte
     #[arg(long)]
     verify: bool,
+    /// Threads that compress, at most 32, beside two that read and write; 1: one for all [default: the processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
     /// Print a summary as JSON to standard output
     #[arg(long)]
     json: bool,
@@ -164,7 +168,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         dtype: args.dtype,
         format: args.format,
     };
-    let (mut input, len) = if is_stdio(&args.input) {
+    let (input, len) = if is_stdio(&args.input) {
         let (reader, _) = output::open(&args.input)?;
         (Input::from_reader(reader, "-", None, &options)?, None)
     } else {
@@ -175,9 +179,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         (Input::open(&args.input, &options)?, len)
     };
     let out = Output::create(&args.output, &args.input)?;
+    let (format, notes) = (input.format(), input.notes().to_vec());
+    let threads = output::threads(args.threads);
 
     let bar = output::progress("compressing", len);
-    let result = container::compress(&mut input, out, &mut |n| bar.set_position(n));
+    let result = container::compress_with(input, out, threads, &mut |n| bar.set_position(n));
     bar.finish_and_clear();
     let (mut out, summary) = result.map_err(|e| match e {
         CompressError::Input(e) => anyhow::Error::from(e),
@@ -194,25 +200,17 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         let pz = std::io::BufReader::with_capacity(1 << 18, pz);
         let (original, _) = output::open(&args.input)?;
         let bar = output::progress("verifying", len);
-        let result = container::verify(pz, original, &mut |n| bar.set_position(n));
+        let result = container::verify_with(pz, original, threads, &mut |n| bar.set_position(n));
         bar.finish_and_clear();
         verified =
             Some(result.with_context(|| CheckFailed(format!("{}: no output kept", args.input.display())))?);
     }
     out.commit()?;
 
-    let notes = input.notes();
-    for note in notes {
+    for note in &notes {
         eprintln!("note: {}: {note}", args.input.display());
     }
-    let summary = Summary::new(
-        &args.input,
-        &args.output,
-        input.format(),
-        &summary,
-        verified,
-        notes,
-    );
+    let summary = Summary::new(&args.input, &args.output, format, &summary, verified, &notes);
     eprintln!("{}", summary.line());
     if args.json {
         output::print_json(&summary)?;

@@ -1,10 +1,10 @@
 //! `planezip decompress`.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use anyhow::bail;
-use planezip::container::{Event, Reader};
-use std::io::Write;
+use planezip::container::{self, DecompressError, Reader};
 
 use super::compress::Summary;
 use super::exit::CheckFailed;
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// The file to restore; - for standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
+    /// Threads that decompress, at most 32, beside two that read and write; 1: one for all [default: the processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
     /// Print a summary as JSON to standard output
     #[arg(long)]
     json: bool,
@@ -55,23 +58,19 @@ pub(crate) fn run(args: Args) -> anyhow::Result<()> {
         }
     };
     // The header first: a foreign file is refused before anything is created.
-    let mut reader = Reader::new(input).map_err(fail)?;
+    let reader = Reader::new(input).map_err(fail)?;
     let format = reader.format();
-    let mut out = Output::create(&args.output, &args.input)?;
+    let out = Output::create(&args.output, &args.input)?;
     let bar = output::progress("decompressing", len);
-    let summary = loop {
-        match reader.next_event().map_err(fail)? {
-            Some(Event::Chunk(raw)) => {
-                out.write_all(raw).map_err(|e| {
-                    anyhow::Error::from(e).context(format!("cannot write {}", args.output.display()))
-                })?;
-                bar.set_position(reader.summary().pz_bytes);
-            }
-            Some(_) => {}
-            None => break reader.summary(),
-        }
-    };
+    let threads = output::threads(args.threads);
+    let result = container::decompress_with(reader, out, threads, &mut |n| bar.set_position(n));
     bar.finish_and_clear();
+    let (out, summary) = result.map_err(|e| match e {
+        DecompressError::Input(e) => fail(e),
+        DecompressError::Output(e) => {
+            anyhow::Error::from(e).context(format!("cannot write {}", args.output.display()))
+        }
+    })?;
     out.commit()?;
     eprintln!(
         "{name}: {} -> {}, {}; checksums hold",

@@ -13,6 +13,7 @@ mod compress;
 mod cosim;
 mod decompress;
 mod exit;
+mod interrupt;
 mod output;
 mod pdk;
 mod stat;

@@ -2,11 +2,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tempfile::NamedTempFile;
+
+use super::interrupt;
 
 const BUFFER_BYTES: usize = 1 << 18;
 
@@ -42,7 +45,7 @@ impl Write for Target {
     }
 }
 
-/// A result being written. Dropped before [`Output::commit`], a file leaves no trace.
+/// A result being written. Dropped before [`Output::commit`], or ended by a signal, a file leaves no trace.
 pub(crate) struct Output(BufWriter<Target>);
 
 impl Write for Output {
@@ -99,7 +102,7 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        let file = builder.tempfile_in(dir).with_context(cannot)?;
+        let file = interrupt::create(|| builder.tempfile_in(dir)).with_context(cannot)?;
         Ok(Target::File(file, real))
     }
 
@@ -117,9 +120,7 @@ impl Output {
         let mut target = self.0.into_inner().map_err(io::IntoInnerError::into_error)?;
         target.flush()?;
         if let Target::File(file, path) = target {
-            file.persist(&path)
-                .map_err(|e| e.error)
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            interrupt::persist(file, &path).with_context(|| format!("cannot write {}", path.display()))?;
         }
         Ok(())
     }
@@ -141,6 +142,13 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<(Box<dyn Read + Send>, Option<
     }
     let len = metadata.is_file().then_some(metadata.len());
     Ok((Box::new(BufReader::with_capacity(BUFFER_BYTES, file)), len))
+}
+
+/// How many threads to use: as many as asked for, or one per processor.
+pub(crate) fn threads(asked: Option<NonZero<usize>>) -> NonZero<usize> {
+    asked
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZero::<usize>::MIN)
 }
 
 /// A progress bar of bytes on standard error, or nothing where that is no terminal.

@@ -1,6 +1,6 @@
 //! Frames: tag, body length, body, checksum.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -8,6 +8,10 @@ use super::Error;
 
 /// Bytes before a frame's body: tag and body length.
 pub(super) const FRAME_HEAD: usize = 5;
+/// Bytes after it: the checksum.
+pub(super) const CHECKSUM: usize = 8;
+/// Most bytes by which a buffer grows ahead of what has arrived.
+const GROWTH: usize = 1 << 20;
 
 /// Adds an unsigned LEB128 number.
 pub(super) fn put_number(out: &mut Vec<u8>, mut n: u64) {
@@ -102,6 +106,16 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Completes a frame. `buf` starts with [`FRAME_HEAD`] bytes to be filled in, then holds the body; the checksum is
+/// added to it. The caller has checked that the body's length fits.
+pub(super) fn seal(tag: u8, buf: &mut Vec<u8>) {
+    let len = (buf.len() - FRAME_HEAD) as u32;
+    buf[0] = tag;
+    buf[1..FRAME_HEAD].copy_from_slice(&len.to_le_bytes());
+    let check = xxh3_64(buf);
+    buf.extend_from_slice(&check.to_le_bytes());
+}
+
 /// Writes frames and counts the bytes.
 pub(super) struct FrameWriter<W> {
     out: W,
@@ -119,14 +133,9 @@ impl<W: Write> FrameWriter<W> {
         Ok(())
     }
 
-    /// Writes a frame. `buf` starts with [`FRAME_HEAD`] bytes to be filled in, then holds the body; the checksum is
-    /// added to it. The caller has checked that the body's length fits.
+    /// Writes a frame that [`seal`] is to complete.
     pub(super) fn frame(&mut self, tag: u8, buf: &mut Vec<u8>) -> Result<(), Error> {
-        let len = (buf.len() - FRAME_HEAD) as u32;
-        buf[0] = tag;
-        buf[1..FRAME_HEAD].copy_from_slice(&len.to_le_bytes());
-        let check = xxh3_64(buf);
-        buf.extend_from_slice(&check.to_le_bytes());
+        seal(tag, buf);
         self.raw(buf)
     }
 
@@ -136,53 +145,107 @@ impl<W: Write> FrameWriter<W> {
     }
 }
 
+/// Where a frame was read, and what it is. Its bytes are in the buffer it was read into.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// Offset of the frame.
+    pub(super) offset: u64,
+    pub(super) tag: u8,
+    /// What it should be, for errors.
+    what: &'static str,
+}
+
+impl Frame {
+    /// Checks the frame's checksum; `buf` holds the whole frame. Returns its body.
+    pub(super) fn check<'a>(&self, buf: &'a [u8]) -> Result<&'a [u8], Error> {
+        let (covered, check) = buf.split_at(buf.len() - CHECKSUM);
+        let expected = check.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));
+        let found = xxh3_64(covered);
+        if expected != found {
+            return Err(Error::Checksum {
+                offset: self.offset,
+                what: self.what,
+                expected,
+                found,
+            });
+        }
+        Ok(self.body(buf))
+    }
+
+    /// The body of a frame that has been checked.
+    pub(super) fn body<'a>(&self, buf: &'a [u8]) -> &'a [u8] {
+        &buf[FRAME_HEAD..buf.len() - CHECKSUM]
+    }
+}
+
 /// Reads frames and counts the bytes.
 pub(super) struct FrameReader<R> {
     input: R,
     pub(super) offset: u64,
-    buf: Vec<u8>,
 }
 
 impl<R: Read> FrameReader<R> {
     pub(super) fn new(input: R) -> Self {
-        FrameReader {
-            input,
-            offset: 0,
-            buf: Vec::new(),
+        FrameReader { input, offset: 0 }
+    }
+
+    /// Fills `buf`, or its start if the input ends. Returns the number of bytes.
+    fn read(&mut self, buf: &mut [u8]) -> Result<usize, Error> {
+        let mut have = 0;
+        while have < buf.len() {
+            match self.input.read(&mut buf[have..]) {
+                Ok(0) => break,
+                Ok(n) => have += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(have)
+    }
+
+    /// Fills `buf` from `from` up to `to`, in place of what it held there, and cuts it off at `to` or where the input
+    /// ends. Memory grows only as bytes arrive.
+    fn fill(&mut self, buf: &mut Vec<u8>, from: usize, to: usize) -> Result<(), Error> {
+        let mut have = from;
+        loop {
+            let end = to.min(buf.len().max(have + GROWTH));
+            if buf.len() < end {
+                buf.resize(end, 0);
+            }
+            have += self.read(&mut buf[have..end])?;
+            if have < end || end == to {
+                buf.truncate(have);
+                return Ok(());
+            }
         }
     }
 
-    /// Replaces `buf` by up to `n` bytes; memory grows only as bytes arrive.
-    fn fill(&mut self, n: u64) -> Result<(), Error> {
-        (&mut self.input).take(n).read_to_end(&mut self.buf)?;
-        Ok(())
-    }
-
     /// Up to `n` bytes that are not in a frame.
-    pub(super) fn raw(&mut self, n: usize) -> Result<&[u8], Error> {
-        self.buf.clear();
-        self.fill(n as u64)?;
-        self.offset += self.buf.len() as u64;
-        Ok(&self.buf)
+    pub(super) fn raw(&mut self, n: usize) -> Result<Vec<u8>, Error> {
+        let mut buf = Vec::new();
+        self.fill(&mut buf, 0, n)?;
+        self.offset += buf.len() as u64;
+        Ok(buf)
     }
 
-    /// Reads a frame whose tag is a key of `allowed`, which gives the longest body for it. Returns the offset of the
-    /// frame, its tag and its body.
+    /// Reads a whole frame into `buf`, in place of what it holds. Its tag must be a key of `allowed`, which gives the
+    /// longest body for it. The checksum is left to [`Frame::check`].
     pub(super) fn frame(
         &mut self,
         what: &'static str,
         allowed: &[(u8, u32)],
-    ) -> Result<(u64, u8, &[u8]), Error> {
+        buf: &mut Vec<u8>,
+    ) -> Result<Frame, Error> {
         let offset = self.offset;
-        let truncated = |expected: u64, found: usize| Error::Truncated {
+        let truncated = |expected: usize, found: usize| Error::Truncated {
             offset,
             what,
-            expected,
+            expected: expected as u64,
             found: found as u64,
         };
-        self.buf.clear();
-        self.fill(FRAME_HEAD as u64)?;
-        if let Some(&tag) = self.buf.first()
+        let mut head = [0; FRAME_HEAD];
+        let have = self.read(&mut head)?;
+        if let Some(&tag) = head[..have].first()
             && !allowed.iter().any(|(t, _)| *t == tag)
         {
             let tags = allowed.iter().map(|(t, _)| format!("'{}'", char::from(*t)));
@@ -193,9 +256,10 @@ impl<R: Read> FrameReader<R> {
                 found: format!("0x{tag:02x}"),
             });
         }
-        let &[tag, a, b, c, d] = &self.buf[..] else {
-            return Err(truncated(FRAME_HEAD as u64, self.buf.len()));
-        };
+        let [tag, a, b, c, d] = head;
+        if have < FRAME_HEAD {
+            return Err(truncated(FRAME_HEAD, have));
+        }
         let len = u32::from_le_bytes([a, b, c, d]);
         let max = allowed.iter().find(|(t, _)| *t == tag).map_or(0, |(_, max)| *max);
         if len > max {
@@ -206,25 +270,17 @@ impl<R: Read> FrameReader<R> {
                 found: len.to_string(),
             });
         }
-        let body_end = FRAME_HEAD + len as usize;
-        self.fill(u64::from(len) + 8)?;
-        if self.buf.len() < body_end + 8 {
-            return Err(truncated(body_end as u64 + 8, self.buf.len()));
+        let end = FRAME_HEAD + len as usize + CHECKSUM;
+        if buf.len() < FRAME_HEAD {
+            buf.resize(FRAME_HEAD, 0);
         }
-        let mut check = [0; 8];
-        check.copy_from_slice(&self.buf[body_end..]);
-        let expected = u64::from_le_bytes(check);
-        let found = xxh3_64(&self.buf[..body_end]);
-        if expected != found {
-            return Err(Error::Checksum {
-                offset,
-                what,
-                expected,
-                found,
-            });
+        buf[..FRAME_HEAD].copy_from_slice(&head);
+        self.fill(buf, FRAME_HEAD, end)?;
+        if buf.len() < end {
+            return Err(truncated(end, buf.len()));
         }
-        self.offset += body_end as u64 + 8;
-        Ok((offset, tag, &self.buf[FRAME_HEAD..body_end]))
+        self.offset += end as u64;
+        Ok(Frame { offset, tag, what })
     }
 }
 

@@ -17,20 +17,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chunk;
 mod error;
 mod frame;
 mod pipe;
+mod pipeline;
 mod reader;
 mod writer;
 
 pub use error::Error;
-pub use pipe::{CompressError, compress, decompress, verify};
+pub use pipe::{
+    CompressError, DecompressError, compress, compress_with, decompress, decompress_with, verify, verify_with,
+};
+pub use pipeline::MAX_THREADS;
 pub use reader::{Event, Reader};
 pub use writer::{RecordWriter, Writer};
 
 use crate::codec;
 use crate::format::{Layout, max_stream_len};
 use crate::tensor::{FileFormat, TensorMeta};
+use chunk::Coding;
 
 /// First bytes of a `.pz` file: one above 0x7f and both line ends, so that text conversions are noticed.
 pub const MAGIC: [u8; 8] = *b"\x89PLZ\r\n\x1a\n";
@@ -44,6 +50,9 @@ const MAX_RECORD_BODY: u32 = 1 << 27;
 const MAX_SMALL_BODY: u32 = 256;
 /// Largest body of a chunk frame: its raw length and a payload that does not compress.
 const MAX_CHUNK_BODY: u32 = 4 + max_stream_len(MAX_CHUNK_RAW as u64) as u32;
+
+/// Longest chunk frame.
+const MAX_CHUNK_FRAME: usize = frame::FRAME_HEAD + MAX_CHUNK_BODY as usize + frame::CHECKSUM;
 
 /// Frame tags.
 mod tag {
@@ -93,6 +102,19 @@ pub struct Summary {
     pub tensor_stats: codec::Stats,
     /// XXH3-64 of the original file.
     pub checksum: u64,
+}
+
+impl Summary {
+    /// Counts a complete record.
+    fn add(&mut self, coding: Coding, stats: &codec::Stats) {
+        self.raw_bytes += stats.raw_bytes;
+        if coding.is_tensor() {
+            self.tensors += 1;
+            self.tensor_stats.add(stats);
+        } else {
+            self.opaque += 1;
+        }
+    }
 }
 
 fn format_code(format: FileFormat) -> u8 {

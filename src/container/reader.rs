@@ -2,16 +2,16 @@
 
 use std::io::Read;
 
-use flate2::{Decompress, FlushDecompress, Status};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::frame::{Fields, FrameReader};
+use super::chunk::{Coder, Coding};
+use super::frame::{Fields, Frame, FrameReader};
 use super::{
-    CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_BODY, MAX_CHUNK_RAW, MAX_RECORD_BODY, MAX_SMALL_BODY, Record,
-    RecordTotals, Summary, format_from_code, layout_code, tag,
+    CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_BODY, MAX_RECORD_BODY, MAX_SMALL_BODY, Record, RecordTotals,
+    Summary, format_from_code, layout_code, tag,
 };
 use crate::codec;
-use crate::format::{BLOCK_BYTES, FORMAT_CODE, Layout, max_stream_len};
+use crate::format::{BLOCK_BYTES, FORMAT_CODE, Layout};
 use crate::tensor::{DType, FileFormat, TensorMeta};
 
 /// What comes next in a file.
@@ -19,7 +19,8 @@ use crate::tensor::{DType, FileFormat, TensorMeta};
 pub enum Event<'a> {
     /// A record begins.
     Record(&'a Record),
-    /// The next raw bytes of the record: at most [`MAX_CHUNK_RAW`], a multiple of 128 unless they are its last.
+    /// The next raw bytes of the record: at most [`MAX_CHUNK_RAW`](super::MAX_CHUNK_RAW), a multiple of 128 unless they
+    /// are its last.
     ///
     /// They are not yet covered by the record's checksum, which comes with [`Event::RecordEnd`].
     Chunk(&'a [u8]),
@@ -27,13 +28,182 @@ pub enum Event<'a> {
     RecordEnd(RecordTotals),
 }
 
-enum State {
+/// Finds the frames of a file, and knows which may come next.
+pub(super) struct Scanner<R> {
+    frames: FrameReader<R>,
+    next: Next,
+}
+
+enum Next {
     /// Between records.
-    Between,
-    /// Within a record: its kind, what was read of it, its raw bytes' hash.
-    Within(Record, codec::Stats, Box<Xxh3>),
+    Record,
+    /// Within a record.
+    Chunk,
     /// After the last frame.
-    Done,
+    Nothing,
+}
+
+impl<R: Read> Scanner<R> {
+    /// Bytes of the `.pz` file read so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.frames.offset
+    }
+
+    /// Reads the next frame into `buf`; its checksum and body are yet to be checked. `None` at the end of the file.
+    pub(super) fn next(&mut self, buf: &mut Vec<u8>) -> Result<Option<Frame>, Error> {
+        let frame = match self.next {
+            Next::Record => self.frames.frame(
+                "a record header or the file's end",
+                &[
+                    (tag::TENSOR, MAX_RECORD_BODY),
+                    (tag::OPAQUE, MAX_SMALL_BODY),
+                    (tag::FILE_END, MAX_SMALL_BODY),
+                ],
+                buf,
+            )?,
+            Next::Chunk => self.frames.frame(
+                "a chunk or a record's end",
+                &[(tag::CHUNK, MAX_CHUNK_BODY), (tag::RECORD_END, MAX_SMALL_BODY)],
+                buf,
+            )?,
+            Next::Nothing => {
+                let offset = self.frames.offset;
+                let found = self.frames.raw(1)?.len() as u64;
+                return if found > 0 {
+                    Err(Error::Trailing { offset, found })
+                } else {
+                    Ok(None)
+                };
+            }
+        };
+        self.next = match frame.tag {
+            tag::FILE_END => Next::Nothing,
+            tag::RECORD_END => Next::Record,
+            _ => Next::Chunk,
+        };
+        Ok(Some(frame))
+    }
+}
+
+/// What the file's records hold so far, to be compared with what their ends say.
+#[derive(Default)]
+pub(super) struct Ledger {
+    file_hash: Xxh3,
+    /// Complete records, and the checksum and length of the file where those are known.
+    summary: Summary,
+    /// The record that is being read: how, what it holds so far, its raw bytes' hash.
+    open: Option<(Coding, codec::Stats, Box<Xxh3>)>,
+}
+
+impl Ledger {
+    pub(super) fn begin(&mut self, coding: Coding) {
+        self.open = Some((coding, codec::Stats::default(), Box::default()));
+    }
+
+    fn open(&mut self) -> Result<&mut (Coding, codec::Stats, Box<Xxh3>), Error> {
+        self.open.as_mut().ok_or(Error::Unfinished)
+    }
+
+    /// How the record's chunks stand for its bytes, if another may follow: not after one that ended within a block.
+    pub(super) fn chunk_may_follow(&mut self, offset: u64) -> Result<Coding, Error> {
+        let (coding, stats, _) = self.open()?;
+        if stats.raw_bytes % BLOCK_BYTES as u64 != 0 {
+            return Err(Error::Field {
+                offset,
+                what: "frame after a chunk that ends within a block",
+                expected: "the record's end".into(),
+                found: "a chunk".into(),
+            });
+        }
+        Ok(*coding)
+    }
+
+    /// Counts a chunk.
+    pub(super) fn chunk(&mut self, raw: &[u8], stats: &codec::Stats) -> Result<(), Error> {
+        let (_, total, hash) = self.open()?;
+        total.add(stats);
+        hash.update(raw);
+        self.file_hash.update(raw);
+        Ok(())
+    }
+
+    /// Compares a record with the body of its end. `offset` is where that frame starts.
+    pub(super) fn record_end(&mut self, body: &[u8], offset: u64) -> Result<RecordTotals, Error> {
+        let (coding, stats, hash) = self.open.take().ok_or(Error::Unfinished)?;
+        let mut fields = Fields::new(body, offset);
+        let mut found = codec::Stats {
+            raw_bytes: fields.number("raw bytes")?,
+            comp_bytes: fields.number("payload bytes")?,
+            ..codec::Stats::default()
+        };
+        if coding.is_tensor() {
+            for n in &mut found.blocks {
+                *n = fields.number("blocks of a form")?;
+            }
+        }
+        let expected = fields.u64("checksum")?;
+        fields.end()?;
+        let checksum = hash.digest();
+        if checksum != expected {
+            return Err(Error::Checksum {
+                offset,
+                what: "a record's raw bytes",
+                expected,
+                found: checksum,
+            });
+        }
+        if found != stats {
+            return Err(fields.error(
+                "record totals (raw bytes, payload bytes, blocks by form)",
+                format!("{}, {}, {:?}", stats.raw_bytes, stats.comp_bytes, stats.blocks),
+                format!("{}, {}, {:?}", found.raw_bytes, found.comp_bytes, found.blocks),
+            ));
+        }
+        // Cannot overflow: each byte was decoded.
+        self.summary.add(coding, &found);
+        Ok(RecordTotals {
+            stats: found,
+            checksum,
+        })
+    }
+
+    /// Compares the file with the body of its end.
+    pub(super) fn file_end(&self, body: &[u8], offset: u64) -> Result<(), Error> {
+        let mut fields = Fields::new(body, offset);
+        let mut expect = |what, expected: u64| match fields.number(what)? {
+            found if found == expected => Ok(()),
+            found => Err(Error::Field {
+                offset,
+                what,
+                expected: expected.to_string(),
+                found: found.to_string(),
+            }),
+        };
+        expect("number of tensors", self.summary.tensors)?;
+        expect("number of opaque records", self.summary.opaque)?;
+        expect("raw bytes of the file", self.summary.raw_bytes)?;
+        let expected = fields.u64("checksum")?;
+        fields.end()?;
+        let found = self.file_hash.digest();
+        if expected != found {
+            return Err(Error::Checksum {
+                offset,
+                what: "the original file",
+                expected,
+                found,
+            });
+        }
+        Ok(())
+    }
+
+    /// The totals of the complete records; `pz_bytes` have been read.
+    pub(super) fn summary(&self, pz_bytes: u64) -> Summary {
+        Summary {
+            pz_bytes,
+            checksum: self.file_hash.digest(),
+            ..self.summary
+        }
+    }
 }
 
 /// A `.pz` file being read.
@@ -51,13 +221,17 @@ enum State {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Reader<R: Read> {
-    frames: FrameReader<R>,
+    scanner: Scanner<R>,
+    ledger: Ledger,
     format: FileFormat,
-    file_hash: Xxh3,
-    summary: Summary,
+    coder: Coder,
+    /// The record that is being read.
+    record: Record,
+    /// The last frame read.
+    frame: Vec<u8>,
+    /// The last chunk's bytes.
     raw: Vec<u8>,
-    inflate: Decompress,
-    state: State,
+    done: bool,
 }
 
 impl<R: Read> Reader<R> {
@@ -70,7 +244,7 @@ impl<R: Read> Reader<R> {
         let mut frames = FrameReader::new(input);
         let magic = frames.raw(MAGIC.len())?;
         if magic != MAGIC {
-            return Err(if !magic.is_empty() && MAGIC.starts_with(magic) {
+            return Err(if !magic.is_empty() && MAGIC.starts_with(&magic) {
                 Error::Truncated {
                     offset: 0,
                     what: "the magic",
@@ -78,13 +252,13 @@ impl<R: Read> Reader<R> {
                     found: magic.len() as u64,
                 }
             } else {
-                Error::NotPz {
-                    found: magic.to_vec(),
-                }
+                Error::NotPz { found: magic }
             });
         }
-        let (offset, _, body) = frames.frame("the file header", &[(tag::HEADER, MAX_SMALL_BODY)])?;
-        let mut fields = Fields::new(body, offset);
+        let mut buf = Vec::new();
+        let frame = frames.frame("the file header", &[(tag::HEADER, MAX_SMALL_BODY)], &mut buf)?;
+        let offset = frame.offset;
+        let mut fields = Fields::new(frame.check(&buf)?, offset);
         let version = |what, at: u64, expected: u8, found: u8| {
             if expected == found {
                 Ok(())
@@ -113,13 +287,17 @@ impl<R: Read> Reader<R> {
         let format = format_from_code(code).ok_or_else(|| fields.error("file format", "0, 1 or 2", code))?;
         fields.end()?;
         Ok(Reader {
-            frames,
+            scanner: Scanner {
+                frames,
+                next: Next::Record,
+            },
+            ledger: Ledger::default(),
             format,
-            file_hash: Xxh3::new(),
-            summary: Summary::default(),
+            coder: Coder::default(),
+            record: Record::Opaque,
+            frame: buf,
             raw: Vec::new(),
-            inflate: Decompress::new(false),
-            state: State::Between,
+            done: false,
         })
     }
 
@@ -129,19 +307,15 @@ impl<R: Read> Reader<R> {
         self.format
     }
 
-    /// Bytes of the `.pz` file read so far.
-    pub(super) fn summary_offset(&self) -> u64 {
-        self.frames.offset
-    }
-
     /// The file's totals so far; complete and checked once [`Reader::next_event`] has given `None`.
     #[must_use]
     pub fn summary(&self) -> Summary {
-        Summary {
-            pz_bytes: self.frames.offset,
-            checksum: self.file_hash.digest(),
-            ..self.summary
-        }
+        self.ledger.summary(self.scanner.offset())
+    }
+
+    /// Takes the reader apart, for work in stages.
+    pub(super) fn into_parts(self) -> (Scanner<R>, Ledger) {
+        (self.scanner, self.ledger)
     }
 
     /// Reads on. `None` once the file is complete: every frame's checksum, every record's totals and checksum and
@@ -150,146 +324,47 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// Any [`Error`] of reading. The reader must not be used after one.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Error> {
-        match &self.state {
-            State::Done => Ok(None),
-            State::Between => self.next_record(),
-            State::Within(..) => self.within().map(Some),
+        if self.done {
+            return Ok(None);
         }
-    }
-
-    fn next_record(&mut self) -> Result<Option<Event<'_>>, Error> {
-        let (offset, tag, body) = self.frames.frame(
-            "a record header or the file's end",
-            &[
-                (tag::TENSOR, MAX_RECORD_BODY),
-                (tag::OPAQUE, MAX_SMALL_BODY),
-                (tag::FILE_END, MAX_SMALL_BODY),
-            ],
-        )?;
-        let mut fields = Fields::new(body, offset);
-        let record = match tag {
-            tag::OPAQUE => Record::Opaque,
-            tag::TENSOR => tensor(&mut fields)?,
+        let Some(frame) = self.scanner.next(&mut self.frame)? else {
+            self.done = true;
+            return Ok(None);
+        };
+        let body = frame.check(&self.frame)?;
+        match frame.tag {
+            tag::CHUNK => {
+                let coding = self.ledger.chunk_may_follow(frame.offset)?;
+                let stats = self.coder.unpack(coding, body, frame.offset, &mut self.raw)?;
+                self.ledger.chunk(&self.raw, &stats)?;
+                Ok(Some(Event::Chunk(&self.raw)))
+            }
+            tag::RECORD_END => {
+                let totals = self.ledger.record_end(body, frame.offset)?;
+                Ok(Some(Event::RecordEnd(totals)))
+            }
+            tag::FILE_END => {
+                self.ledger.file_end(body, frame.offset)?;
+                self.next_event()
+            }
             _ => {
-                let mut expect = |what, expected: u64| match fields.number(what)? {
-                    found if found == expected => Ok(()),
-                    found => Err(Error::Field {
-                        offset,
-                        what,
-                        expected: expected.to_string(),
-                        found: found.to_string(),
-                    }),
-                };
-                expect("number of tensors", self.summary.tensors)?;
-                expect("number of opaque records", self.summary.opaque)?;
-                expect("raw bytes of the file", self.summary.raw_bytes)?;
-                let expected = fields.u64("checksum")?;
-                fields.end()?;
-                let found = self.file_hash.digest();
-                if expected != found {
-                    return Err(Error::Checksum {
-                        offset,
-                        what: "the original file",
-                        expected,
-                        found,
-                    });
-                }
-                let end = self.frames.offset;
-                let extra = self.frames.raw(1)?.len() as u64;
-                if extra > 0 {
-                    return Err(Error::Trailing {
-                        offset: end,
-                        found: extra,
-                    });
-                }
-                self.state = State::Done;
-                return Ok(None);
+                self.record = record(&frame, body)?;
+                self.ledger.begin(self.record.coding());
+                Ok(Some(Event::Record(&self.record)))
             }
-        };
-        fields.end()?;
-        self.state = State::Within(record, codec::Stats::default(), Box::default());
-        match &self.state {
-            State::Within(record, ..) => Ok(Some(Event::Record(record))),
-            _ => Ok(None),
         }
     }
+}
 
-    fn within(&mut self) -> Result<Event<'_>, Error> {
-        let State::Within(record, stats, hash) = &mut self.state else {
-            return Err(Error::Unfinished);
-        };
-        let (offset, tag, body) = self.frames.frame(
-            "a chunk or a record's end",
-            &[(tag::CHUNK, MAX_CHUNK_BODY), (tag::RECORD_END, MAX_SMALL_BODY)],
-        )?;
-        let mut fields = Fields::new(body, offset);
-        if tag == tag::CHUNK {
-            if stats.raw_bytes % BLOCK_BYTES as u64 != 0 {
-                return Err(fields.error(
-                    "frame after a chunk that ends within a block",
-                    "the record's end",
-                    "a chunk",
-                ));
-            }
-            let n = u32::from_le_bytes(fields.bytes(4, "raw length")?.try_into().unwrap_or_default());
-            if !(1..=MAX_CHUNK_RAW as u32).contains(&n) {
-                return Err(fields.error("raw length", format!("1 to {MAX_CHUNK_RAW}"), n));
-            }
-            let payload = &body[4..];
-            self.raw.clear();
-            let added = match record {
-                Record::Tensor { layout, .. } => decode(*layout, payload, n, offset, &mut self.raw)?,
-                Record::Opaque => inflate(&mut self.inflate, payload, n, offset, &mut self.raw)?,
-            };
-            stats.add(&added);
-            hash.update(&self.raw);
-            self.file_hash.update(&self.raw);
-            return Ok(Event::Chunk(&self.raw));
-        }
-
-        let is_tensor = matches!(record, Record::Tensor { .. });
-        let mut found = codec::Stats {
-            raw_bytes: fields.number("raw bytes")?,
-            comp_bytes: fields.number("payload bytes")?,
-            ..codec::Stats::default()
-        };
-        if is_tensor {
-            for n in &mut found.blocks {
-                *n = fields.number("blocks of a form")?;
-            }
-        }
-        let expected = fields.u64("checksum")?;
-        fields.end()?;
-        let checksum = hash.digest();
-        if checksum != expected {
-            return Err(Error::Checksum {
-                offset,
-                what: "a record's raw bytes",
-                expected,
-                found: checksum,
-            });
-        }
-        if found != *stats {
-            return Err(fields.error(
-                "record totals (raw bytes, payload bytes, blocks by form)",
-                format!("{}, {}, {:?}", stats.raw_bytes, stats.comp_bytes, stats.blocks),
-                format!("{}, {}, {:?}", found.raw_bytes, found.comp_bytes, found.blocks),
-            ));
-        }
-        // Cannot overflow: each byte was decoded.
-        self.summary.raw_bytes += found.raw_bytes;
-        if is_tensor {
-            self.summary.tensors += 1;
-            self.summary.tensor_stats.add(&found);
-        } else {
-            self.summary.opaque += 1;
-        }
-        self.state = State::Between;
-        Ok(Event::RecordEnd(RecordTotals {
-            stats: found,
-            checksum,
-        }))
-    }
+/// What a frame that begins a record says.
+pub(super) fn record(frame: &Frame, body: &[u8]) -> Result<Record, Error> {
+    let mut fields = Fields::new(body, frame.offset);
+    let record = match frame.tag {
+        tag::OPAQUE => Record::Opaque,
+        _ => tensor(&mut fields)?,
+    };
+    fields.end()?;
+    Ok(record)
 }
 
 fn tensor(fields: &mut Fields<'_>) -> Result<Record, Error> {
@@ -337,82 +412,4 @@ fn tensor(fields: &mut Fields<'_>) -> Result<Record, Error> {
         },
         layout,
     })
-}
-
-/// Decodes a chunk of blocks to exactly `n` bytes. `offset` is where the chunk's frame starts.
-fn decode(
-    layout: Layout,
-    payload: &[u8],
-    n: u32,
-    offset: u64,
-    raw: &mut Vec<u8>,
-) -> Result<codec::Stats, Error> {
-    let n = u64::from(n);
-    let length = |found: u64| Error::Field {
-        offset,
-        what: "payload length",
-        expected: format!("at most {} for {n} raw bytes", max_stream_len(n)),
-        found: found.to_string(),
-    };
-    if payload.len() as u64 > max_stream_len(n) {
-        return Err(length(payload.len() as u64));
-    }
-    let stats = codec::decode(layout, payload, n, raw).map_err(|source| Error::Blocks {
-        offset: offset + 9,
-        source,
-    })?;
-    if stats.raw_bytes != n {
-        return Err(Error::Field {
-            offset,
-            what: "raw bytes of a chunk",
-            expected: n.to_string(),
-            found: stats.raw_bytes.to_string(),
-        });
-    }
-    Ok(stats)
-}
-
-/// Inflates a chunk to exactly `n` bytes.
-fn inflate(
-    state: &mut Decompress,
-    payload: &[u8],
-    n: u32,
-    offset: u64,
-    raw: &mut Vec<u8>,
-) -> Result<codec::Stats, Error> {
-    let stats = codec::Stats {
-        raw_bytes: n.into(),
-        comp_bytes: payload.len() as u64,
-        ..codec::Stats::default()
-    };
-    let n = n as usize;
-    if payload.len() > n {
-        return Err(Error::Field {
-            offset,
-            what: "payload length",
-            expected: format!("at most {n}"),
-            found: payload.len().to_string(),
-        });
-    }
-    if payload.len() == n {
-        raw.extend_from_slice(payload);
-        return Ok(stats);
-    }
-    let bad = |reason: String| Error::Deflate {
-        offset: offset + 9,
-        reason,
-    };
-    state.reset(false);
-    raw.resize(n, 0);
-    let status = state
-        .decompress(payload, raw, FlushDecompress::Finish)
-        .map_err(|e| bad(e.to_string()))?;
-    let (used, made) = (state.total_in(), state.total_out());
-    if status != Status::StreamEnd || used != payload.len() as u64 || made != n as u64 {
-        return Err(bad(format!(
-            "expected {n} bytes from {} and the stream's end there, found {made} from {used}",
-            payload.len()
-        )));
-    }
-    Ok(stats)
 }

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use flate2::{Compress, Compression, FlushCompress, Status};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::frame::{FRAME_HEAD, FrameWriter, put_number};
+use super::chunk::{self, Coder, Coding};
+use super::frame::{FRAME_HEAD, FrameWriter, put_number, seal};
 use super::{
     CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_RAW, MAX_RECORD_BODY, Record, RecordTotals, Summary,
     format_code, layout_code, tag,
@@ -42,8 +42,15 @@ pub struct Writer<W: Write> {
     frame: Vec<u8>,
     /// Raw bytes that wait for their chunk to fill.
     pending: Vec<u8>,
-    deflate: Compress,
-    open: bool,
+    coder: Coder,
+    open: Option<OpenRecord>,
+}
+
+/// The record that is being written: how, and what it holds so far.
+struct OpenRecord {
+    coding: Coding,
+    stats: codec::Stats,
+    hash: Box<Xxh3>,
 }
 
 impl<W: Write> Writer<W> {
@@ -58,8 +65,8 @@ impl<W: Write> Writer<W> {
             summary: Summary::default(),
             frame: Vec::new(),
             pending: Vec::new(),
-            deflate: Compress::new(Compression::new(6), false),
-            open: false,
+            coder: Coder::default(),
+            open: None,
         };
         writer.frames.raw(&MAGIC)?;
         writer.body();
@@ -76,12 +83,13 @@ impl<W: Write> Writer<W> {
         &mut self.frame
     }
 
-    fn begin(&mut self, record: Record) -> Result<RecordWriter<'_, W>, Error> {
-        if self.open {
+    /// Begins a record; [`Writer::end`] completes it.
+    pub(super) fn begin(&mut self, record: &Record) -> Result<(), Error> {
+        if self.open.is_some() {
             return Err(Error::Unfinished);
         }
         let body = self.body();
-        let tag = match &record {
+        let tag = match record {
             Record::Opaque => tag::OPAQUE,
             Record::Tensor { meta, layout } => {
                 body.push(layout_code(*layout));
@@ -107,14 +115,67 @@ impl<W: Write> Writer<W> {
             });
         }
         self.frames.frame(tag, &mut self.frame)?;
-        self.open = true;
-        self.pending.clear();
-        Ok(RecordWriter {
-            writer: self,
-            record,
+        self.open = Some(OpenRecord {
+            coding: record.coding(),
             stats: codec::Stats::default(),
-            hash: Xxh3::new(),
-        })
+            hash: Box::default(),
+        });
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Adds a chunk to the record: its frame, made by [`Coder::pack`], and the raw bytes in it.
+    pub(super) fn chunk(&mut self, raw: &[u8], stats: &codec::Stats, frame: &[u8]) -> Result<(), Error> {
+        let open = self.open.as_mut().ok_or(Error::Unfinished)?;
+        open.hash.update(raw);
+        open.stats.add(stats);
+        self.file_hash.update(raw);
+        self.frames.raw(frame)
+    }
+
+    /// Makes a chunk of `raw` and adds it to the record.
+    fn pack(&mut self, raw: &[u8]) -> Result<(), Error> {
+        let coding = self.open.as_ref().ok_or(Error::Unfinished)?.coding;
+        let mut frame = std::mem::take(&mut self.frame);
+        let result = self
+            .coder
+            .pack(coding, raw, &mut frame)
+            .and_then(|stats| self.chunk(raw, &stats, &frame));
+        self.frame = frame;
+        result
+    }
+
+    /// Makes a chunk of what waits.
+    fn flush(&mut self) -> Result<(), Error> {
+        let mut pending = std::mem::take(&mut self.pending);
+        let result = self.pack(&pending);
+        pending.clear();
+        self.pending = pending;
+        result
+    }
+
+    /// Completes the record.
+    pub(super) fn end(&mut self) -> Result<RecordTotals, Error> {
+        let open = self.open.take().ok_or(Error::Unfinished)?;
+        let totals = RecordTotals {
+            stats: open.stats,
+            checksum: open.hash.digest(),
+        };
+        let body = self.body();
+        put_number(body, totals.stats.raw_bytes);
+        put_number(body, totals.stats.comp_bytes);
+        if open.coding.is_tensor() {
+            for n in totals.stats.blocks {
+                put_number(body, n);
+            }
+        }
+        body.extend_from_slice(&totals.checksum.to_le_bytes());
+        if let Err(e) = self.frames.frame(tag::RECORD_END, &mut self.frame) {
+            self.open = Some(open);
+            return Err(e);
+        }
+        self.summary.add(open.coding, &totals.stats);
+        Ok(totals)
     }
 
     /// Begins a tensor; its bytes follow through [`RecordWriter::write`].
@@ -122,10 +183,11 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Io`], [`Error::RecordTooLarge`], [`Error::Unfinished`].
     pub fn tensor(&mut self, meta: &TensorMeta) -> Result<RecordWriter<'_, W>, Error> {
-        self.begin(Record::Tensor {
+        self.begin(&Record::Tensor {
             meta: meta.clone(),
             layout: meta.dtype.layout(),
-        })
+        })?;
+        Ok(RecordWriter { writer: self })
     }
 
     /// Begins bytes that belong to no tensor.
@@ -133,7 +195,8 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Io`], [`Error::Unfinished`].
     pub fn opaque(&mut self) -> Result<RecordWriter<'_, W>, Error> {
-        self.begin(Record::Opaque)
+        self.begin(&Record::Opaque)?;
+        Ok(RecordWriter { writer: self })
     }
 
     /// Adds a tensor whose block stream (under the dtype's own layout) was made elsewhere, such as by the engine.
@@ -158,16 +221,16 @@ impl<W: Write> Writer<W> {
                 found,
             });
         }
-        let mut record = self.tensor(meta)?;
+        let record = self.tensor(meta)?;
         let mut rest = raw;
+        let mut frame = Vec::new();
         for (stats, payload) in chunks {
-            let (chunk, after) = rest.split_at(stats.raw_bytes as usize);
+            let (raw, after) = rest.split_at(stats.raw_bytes as usize);
             rest = after;
-            let body = record.writer.body();
-            body.extend_from_slice(&(chunk.len() as u32).to_le_bytes());
-            body.extend_from_slice(payload);
-            record.count(chunk, &stats);
-            record.writer.frames.frame(tag::CHUNK, &mut record.writer.frame)?;
+            chunk::begin(raw.len(), &mut frame);
+            frame.extend_from_slice(payload);
+            seal(tag::CHUNK, &mut frame);
+            record.writer.chunk(raw, &stats, &frame)?;
         }
         record.finish()
     }
@@ -177,7 +240,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Io`], [`Error::Unfinished`].
     pub fn finish(mut self) -> Result<(W, Summary), Error> {
-        if self.open {
+        if self.open.is_some() {
             return Err(Error::Unfinished);
         }
         let mut summary = self.summary;
@@ -242,120 +305,40 @@ fn cut(layout: Layout, stream: &[u8]) -> Result<Vec<(codec::Stats, &[u8])>, Erro
 /// A record being written. Dropping it unfinished makes the file impossible to complete.
 pub struct RecordWriter<'a, W: Write> {
     writer: &'a mut Writer<W>,
-    record: Record,
-    stats: codec::Stats,
-    hash: Xxh3,
 }
 
 impl<W: Write> RecordWriter<'_, W> {
-    fn count(&mut self, raw: &[u8], stats: &codec::Stats) {
-        self.hash.update(raw);
-        self.writer.file_hash.update(raw);
-        self.stats.add(stats);
-    }
-
-    /// Writes one chunk: all of `raw`.
-    fn chunk(&mut self, raw: &[u8]) -> Result<(), Error> {
-        let body = self.writer.body();
-        body.extend_from_slice(&(raw.len() as u32).to_le_bytes());
-        let stats = match &self.record {
-            Record::Tensor { layout, .. } => codec::encode(*layout, raw, body),
-            Record::Opaque => {
-                deflate(&mut self.writer.deflate, raw, &mut self.writer.frame)?;
-                codec::Stats {
-                    raw_bytes: raw.len() as u64,
-                    comp_bytes: (self.writer.frame.len() - FRAME_HEAD - 4) as u64,
-                    ..codec::Stats::default()
-                }
-            }
-        };
-        self.count(raw, &stats);
-        self.writer.frames.frame(tag::CHUNK, &mut self.writer.frame)
-    }
-
     /// Adds raw bytes, of any number.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn write(&mut self, mut raw: &[u8]) -> Result<(), Error> {
+        let writer = &mut *self.writer;
         while !raw.is_empty() {
-            if self.writer.pending.is_empty() && raw.len() >= MAX_CHUNK_RAW {
+            if writer.pending.is_empty() && raw.len() >= MAX_CHUNK_RAW {
                 let (chunk, rest) = raw.split_at(MAX_CHUNK_RAW);
-                self.chunk(chunk)?;
+                writer.pack(chunk)?;
                 raw = rest;
                 continue;
             }
-            let n = raw.len().min(MAX_CHUNK_RAW - self.writer.pending.len());
-            self.writer.pending.extend_from_slice(&raw[..n]);
+            let n = raw.len().min(MAX_CHUNK_RAW - writer.pending.len());
+            writer.pending.extend_from_slice(&raw[..n]);
             raw = &raw[n..];
-            if self.writer.pending.len() == MAX_CHUNK_RAW {
-                self.flush()?;
+            if writer.pending.len() == MAX_CHUNK_RAW {
+                writer.flush()?;
             }
         }
         Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), Error> {
-        let pending = std::mem::take(&mut self.writer.pending);
-        let result = self.chunk(&pending);
-        self.writer.pending = pending;
-        self.writer.pending.clear();
-        result
     }
 
     /// Completes the record.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn finish(mut self) -> Result<RecordTotals, Error> {
+    pub fn finish(self) -> Result<RecordTotals, Error> {
         if !self.writer.pending.is_empty() {
-            self.flush()?;
+            self.writer.flush()?;
         }
-        let totals = RecordTotals {
-            stats: self.stats,
-            checksum: self.hash.digest(),
-        };
-        let body = self.writer.body();
-        put_number(body, totals.stats.raw_bytes);
-        put_number(body, totals.stats.comp_bytes);
-        if matches!(self.record, Record::Tensor { .. }) {
-            for n in totals.stats.blocks {
-                put_number(body, n);
-            }
-        }
-        body.extend_from_slice(&totals.checksum.to_le_bytes());
-        self.writer
-            .frames
-            .frame(tag::RECORD_END, &mut self.writer.frame)?;
-        let summary = &mut self.writer.summary;
-        summary.raw_bytes += totals.stats.raw_bytes;
-        match self.record {
-            Record::Tensor { .. } => {
-                summary.tensors += 1;
-                summary.tensor_stats.add(&totals.stats);
-            }
-            Record::Opaque => summary.opaque += 1,
-        }
-        self.writer.open = false;
-        Ok(totals)
+        self.writer.end()
     }
-}
-
-/// Appends `raw` deflated, or as it is where that is not smaller.
-fn deflate(state: &mut Compress, raw: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
-    let start = out.len();
-    // One byte less than the raw bytes: what does not fit is not worth it.
-    out.reserve_exact(raw.len());
-    state.reset();
-    out.resize(start + raw.len() - 1, 0);
-    let status = state
-        .compress(raw, &mut out[start..], FlushCompress::Finish)
-        .map_err(|e| Error::Io(std::io::Error::other(e)))?;
-    if status == Status::StreamEnd {
-        out.truncate(start + state.total_out() as usize);
-    } else {
-        out.truncate(start);
-        out.extend_from_slice(raw);
-    }
-    Ok(())
 }
