@@ -55,7 +55,7 @@ pub fn container(data: &[u8]) {
     }
 }
 
-/// The file that an input of [`container`] stands for; `None` for no input at all.
+/// The file that an input of [`container()`] stands for; `None` for no input at all.
 #[must_use]
 pub fn pz(data: &[u8]) -> Option<Vec<u8>> {
     let (&first, rest) = data.split_first()?;

@@ -2,10 +2,10 @@
 //!
 //! | target | promise |
 //! |---|---|
-//! | [`block_stream`] | any bytes as a block stream: a value or a typed error, and what decodes survives a round trip |
-//! | [`round_trip`] | any bytes as a tensor: encoded and decoded without loss, within the size limit |
-//! | [`container`] | any bytes as a `.pz` file: a typed error, or an original that survives a round trip |
-//! | [`tensor_file`] | any bytes as a tensor file: a typed error, or a `.pz` file that gives it back |
+//! | [`block_stream()`] | any bytes as a block stream: a value or a typed error, and what decodes survives a round trip |
+//! | [`round_trip()`] | any bytes as a tensor: encoded and decoded without loss, within the size limit |
+//! | [`container()`] | any bytes as a `.pz` file: a typed error, or an original that survives a round trip |
+//! | [`tensor_file()`] | any bytes as a tensor file: a typed error, or a `.pz` file that gives it back |
 //!
 //! The fuzzers (`tools/fuzz.sh`) and the tests (`tests/seeds.rs`, over the inputs in `seeds/`) call the same functions.
 #![forbid(unsafe_code)]
