@@ -4,10 +4,12 @@
 CARGO_FLAGS ?=
 TARGET_DIR  := $(or $(CARGO_TARGET_DIR),target)
 CARGO       := tools/run cargo
+TARGET      ?= all
+SECONDS     ?= 60
 PLANEZIP    := $(TARGET_DIR)/release/planezip
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint fmt area bench clean
+.PHONY: help setup build demo test lint fmt fuzz area bench clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +31,9 @@ lint: setup ## formatting, clippy, documentation, RTL lint
 
 fmt: setup ## format the Rust sources
 	$(CARGO) fmt --all
+
+fuzz: setup ## fuzz the codec and the file readers: TARGET=all SECONDS=60 for each
+	@tools/run tools/fuzz.sh $(TARGET) $(SECONDS)
 
 area: build ## the engine's area and timing on every PDK found
 	$(PLANEZIP) area --pdk all

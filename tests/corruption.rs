@@ -362,6 +362,39 @@ fn a_wrong_block_stream_is_found_by_the_checksum() {
     assert!(matches!(decompress(&pz), Err(Error::Checksum { .. })));
 }
 
+/// A block may be longer than the encoder makes any; a file with such a chunk would be refused by every reader.
+#[test]
+fn a_block_stream_longer_than_a_reader_takes_is_refused_before_it_is_written() {
+    let meta = TensorMeta {
+        name: String::new(),
+        dtype: DType::Bf16,
+        shape: None,
+        fortran_order: false,
+    };
+    // BP with the sign, all eight exponent planes of all eight groups and all mantissa planes: 4 + 8 * 16 bytes.
+    let stream = [&[0x28, 0x40, 0xff, 0xff][..], &[0x5a; 128]].concat();
+    let mut raw = Vec::new();
+    planezip::codec::decode(meta.dtype.layout(), &stream, 128, &mut raw).unwrap();
+    let mut writer = Writer::new(Vec::new(), FileFormat::Raw).unwrap();
+    let error = writer.tensor_stream(&meta, &raw, &stream).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::StreamTooLong {
+                raw: 128,
+                max: 129,
+                found: 132
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.is_corruption());
+    // Nothing of it is in the file.
+    let (pz, summary) = writer.finish().unwrap();
+    assert_eq!((summary.tensors, summary.raw_bytes), (0, 0));
+    assert!(decompress(&pz).unwrap().is_empty());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 

@@ -105,6 +105,18 @@ pub enum Error {
         /// Raw bytes that the stream's block headers add up to.
         found: u64,
     },
+    /// A given block stream is longer than any encoder makes it, so that no reader would take it.
+    #[error(
+        "the block stream given for a tensor takes {found} bytes for {raw} raw ones, expected at most {max}"
+    )]
+    StreamTooLong {
+        /// Raw bytes that a chunk of the stream stands for.
+        raw: u64,
+        /// The most bytes it may take.
+        max: u64,
+        /// Bytes it takes.
+        found: u64,
+    },
     /// A given block stream is malformed.
     #[error("the block stream given for a tensor: {0}")]
     Stream(#[source] DecodeError),
@@ -139,6 +151,7 @@ impl Error {
             | Error::Deflate { .. }
             | Error::Trailing { .. }
             | Error::StreamLength { .. }
+            | Error::StreamTooLong { .. }
             | Error::Stream(_)
             | Error::Verify { .. } => true,
         }

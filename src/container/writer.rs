@@ -11,7 +11,7 @@ use super::{
     format_code, layout_code, tag,
 };
 use crate::codec::{self, DecodeError};
-use crate::format::{FORMAT_CODE, Header, HeaderError, Layout};
+use crate::format::{FORMAT_CODE, Header, HeaderError, Layout, max_stream_len};
 use crate::tensor::{FileFormat, TensorMeta};
 
 /// A `.pz` file being written.
@@ -205,7 +205,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// [`Error::Stream`] if the stream's headers are malformed, [`Error::StreamLength`] if they do not add up to the
-    /// length of `raw`; nothing is written then. Else as [`Writer::tensor`].
+    /// length of `raw`, [`Error::StreamTooLong`] if it is longer than a reader takes; nothing is written then. Else as
+    /// [`Writer::tensor`].
     pub fn tensor_stream(
         &mut self,
         meta: &TensorMeta,
@@ -295,6 +296,14 @@ fn cut(layout: Layout, stream: &[u8]) -> Result<Vec<(codec::Stats, &[u8])>, Erro
         stats.comp_bytes += len as u64;
         at += len;
         if stats.raw_bytes == MAX_CHUNK_RAW as u64 || at == stream.len() {
+            let max = max_stream_len(stats.raw_bytes);
+            if stats.comp_bytes > max {
+                return Err(Error::StreamTooLong {
+                    raw: stats.raw_bytes,
+                    max,
+                    found: stats.comp_bytes,
+                });
+            }
             chunks.push((std::mem::take(&mut stats), &stream[start..at]));
             start = at;
         }
