@@ -4,7 +4,7 @@ use planezip::codec::Stats;
 use planezip::container::{
     self, Error, Event, MAGIC, MAX_CHUNK_RAW, Reader, Record, RecordTotals, Summary, Writer,
 };
-use planezip::format::{BLOCK_BYTES, Header, Layout};
+use planezip::format::{BLOCK_BYTES, FORMAT_CODE, Header, Layout};
 use planezip::tensor::FileFormat;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -245,7 +245,7 @@ fn record(frames: &[u8]) -> (Stats, Vec<u8>, bool) {
         (Some(b'T'), _) => Some(Layout::W32),
         _ => None,
     };
-    let pz = [&MAGIC[..], &frame(b'H', &[0; 3]), frames].concat();
+    let pz = [&MAGIC[..], &frame(b'H', &[0, FORMAT_CODE, 0]), frames].concat();
     let mut raw = Vec::new();
     // It ends in an error, at the latest where the record's end is missing.
     let _ = events(&pz[..], &mut Vec::new(), &mut raw);

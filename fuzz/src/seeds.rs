@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use planezip::codec::encode;
 use planezip::container::{self, Writer};
-use planezip::format::{BLOCK_BYTES, Header, Layout};
+use planezip::format::{BLOCK_BYTES, FORMAT_CODE, Header, Layout, code};
 use planezip::tensor::{DType, FileFormat, Input, Options, TensorMeta};
 
 use crate::container::mode;
@@ -75,7 +75,8 @@ fn read(path: &Path) -> io::Result<Sample> {
     Ok(sample)
 }
 
-/// The first block of every kind of header (byte 0) under each layout, alone; then some in a row, with a tail.
+/// The first block of every kind of header (byte 0, whatever its k or z) under each layout, alone; then some in a row, with a
+/// tail. The same for the comparison with the independent decoder.
 fn block_stream(samples: &[Sample], seeds: &mut Vec<Seed>) {
     for layout in Layout::ALL {
         let mut seen = BTreeSet::new();
@@ -88,12 +89,14 @@ fn block_stream(samples: &[Sample], seeds: &mut Vec<Seed>) {
         for block in tensors.flat_map(|t| t.as_chunks::<BLOCK_BYTES>().0) {
             let mut stream = Vec::new();
             encode(layout, block, &mut stream);
-            if seen.insert(stream[0]) {
-                seeds.push(Seed {
-                    target: "block_stream",
-                    name: format!("{}_{:02x}", lower(layout), stream[0]),
-                    bytes: [&[BLOCK_BYTES as u8, 0], &stream[..]].concat(),
-                });
+            let (first, kind) = (stream[0], stream[0] >> 3);
+            let kind = if first >> 5 == code::OTHER {
+                first
+            } else {
+                kind.min(code::PREFIX << 2)
+            };
+            if seen.insert(kind) {
+                push(seeds, layout, &format!("{first:02x}"), BLOCK_BYTES, &stream);
                 if seen.len() <= 5 {
                     raw += BLOCK_BYTES;
                     row.append(&mut stream);
@@ -101,16 +104,28 @@ fn block_stream(samples: &[Sample], seeds: &mut Vec<Seed>) {
             }
         }
         let header = Header::Tail { len: 5 };
-        let mut tail = [0; 1];
+        let mut tail = [0; 2];
         header.write(layout, &mut tail);
         row.extend_from_slice(&tail);
         row.extend_from_slice(b"tail.");
-        seeds.push(Seed {
-            target: "block_stream",
-            name: format!("{}_row", lower(layout)),
-            bytes: [&((raw + 5) as u16).to_le_bytes()[..], &row].concat(),
-        });
+        push(seeds, layout, "row", raw + 5, &row);
     }
+}
+
+/// A stream of `raw` bytes for both targets that read streams.
+fn push(seeds: &mut Vec<Seed>, layout: Layout, name: &str, raw: usize, stream: &[u8]) {
+    let name = format!("{}_{name}", lower(layout));
+    let wide = u8::from(layout == Layout::W32);
+    seeds.push(Seed {
+        target: "block_stream",
+        name: name.clone(),
+        bytes: [&(raw as u16).to_le_bytes()[..], stream].concat(),
+    });
+    seeds.push(Seed {
+        target: "independent",
+        name,
+        bytes: [&[wide], stream].concat(),
+    });
 }
 
 fn lower(layout: Layout) -> &'static str {
@@ -239,10 +254,10 @@ fn container(samples: &[Sample], seeds: &mut Vec<Seed>) -> io::Result<()> {
     let chunk = |n: u32, payload: &[u8]| frame(b'C', &[&n.to_le_bytes(), payload].concat());
     let frames = [
         container::MAGIC.to_vec(),
-        frame(b'H', &[0, 0, 1]),
+        frame(b'H', &[0, FORMAT_CODE, 1]),
         frame(b'T', &[1, 0, 3, b'I', b'6', b'4', 1, b'n', 64, 2, 2, 16]),
-        chunk(128, &[0x11]),
-        chunk(128, &[0x30, 0, 1, 2, 3, 4]),
+        chunk(128, &[0xC1]),
+        chunk(128, &[0xC3, 0, 0, 0, 1, 2, 3, 4]),
         frame(b'E', &[]),
         frame(b'O', &[]),
         chunk(128, &[0x61; 128]),

@@ -49,6 +49,11 @@ fn round_trip() {
 }
 
 #[test]
+fn independent() {
+    replay("independent");
+}
+
+#[test]
 fn container() {
     replay("container");
 }
