@@ -4,6 +4,7 @@
 #   tools/fuzz.sh TARGET|all SECONDS [OPTION…]   fuzz; options go to libFuzzer
 #   tools/fuzz.sh TARGET reproduce FILE…         run a target once on each file
 #   tools/fuzz.sh TARGET minimize                reduce the found corpus to what adds coverage to the seeds
+#   tools/fuzz.sh TARGET seeds                   pick from the found corpus the few inputs that become seeds
 #
 # Inputs: fuzz/seeds/TARGET (in the repository) and fuzz/corpus/TARGET (found by earlier runs here). A finding is
 # saved in fuzz/artifacts/TARGET. Exit codes: 0 nothing found, 1 a finding, 2 usage or environment.
@@ -28,7 +29,7 @@ case " ${all[*]} " in
 esac
 case $how in
   reproduce) [ $# -gt 0 ] && [ "$what" != all ] || usage ;;
-  minimize) ;;
+  minimize | seeds) ;;
   *[!0-9]* | 0) usage ;;
 esac
 
@@ -60,6 +61,17 @@ for target in "${targets[@]}"; do
       mkdir "$corpus"
       "$binary" "${limits[@]}" -artifact_prefix="$artifacts/" -merge=1 "$@" "$corpus" "$seeds" "$corpus.old" \
         || failed+=("$target")
+      ;;
+    seeds)
+      merged=$(mktemp -d)
+      mkdir "$merged/out"
+      if "$binary" "${limits[@]}" -artifact_prefix="$artifacts/" -set_cover_merge=1 -use_counters=0 \
+        -merge_control_file="$merged/control" "$@" "$merged/out" "$seeds" "$corpus"; then
+        tools/fuzz_seeds.py "$merged/control" "$seeds"
+      else
+        failed+=("$target")
+      fi
+      rm -rf "$merged"
       ;;
     *)
       say "$target for $how s"

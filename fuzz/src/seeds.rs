@@ -305,6 +305,9 @@ fn tensor_file(samples: &[Sample], seeds: &mut Vec<Seed>) {
         &[gap.as_bytes(), b"\0", &data[..20]].concat(),
     );
     push("safetensors_empty", st, b"{}\0");
+    let largest =
+        r#"{"a":{"dtype":"U8","shape":[4294967296,4294967295],"data_offsets":[0,18446744069414584320]}}"#;
+    push("safetensors_largest", st, largest.as_bytes());
     let same = concat!(
         r#"{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"#,
         r#""a":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}}"#,
@@ -330,6 +333,13 @@ fn tensor_file(samples: &[Sample], seeds: &mut Vec<Seed>) {
             "False",
         ),
         ("bf16", framing::NPY_1 << 6 | 1 << 2, "'|V2'", "(30,)", "False"),
+        (
+            "largest",
+            framing::NPY_1 << 6,
+            "'|u1'",
+            "(18446744073709551615,)",
+            "False",
+        ),
         ("big_endian", framing::NPY_1 << 6, "'>f4'", "(15,)", "False"),
         (
             "structured",
