@@ -3,6 +3,8 @@
 //! A group of eight words is transposed in registers. Its planelets then stand in order, with gaps where planes are left
 //! out; one byte shuffle closes them (W16), or a shifted copy does (W32).
 //!
+//! Functions that do not transpose take the parameter for GFNI all the same: what has one caller is inlined.
+//!
 //! # Why this is sound
 //! The functions here need the CPU features they name; the only way in is [`Avx2`], which exists only where all of them
 //! were detected. Loads and stores go through [`load`], [`load_half`], [`store`] and [`store_half`], which check their
@@ -385,7 +387,7 @@ fn read(raw: &[u8; BLOCK_BYTES]) -> Block {
 /// DBP's code words.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn deltas_16(v: &Block) -> Block {
+fn deltas_16<const G: bool>(v: &Block) -> Block {
     // Each word's predecessor, then at odd places that of the word before.
     let again = _mm256_setr_epi8(
         0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13, 0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12,
@@ -405,7 +407,7 @@ fn deltas_16(v: &Block) -> Block {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn deltas_32(v: &Block) -> Block {
+fn deltas_32<const G: bool>(v: &Block) -> Block {
     let mut before = _mm256_broadcastd_epi32(low_half(v[0]));
     let mut codes = *v;
     for (code, &words) in codes.iter_mut().zip(v) {
@@ -435,7 +437,7 @@ fn or_dwords(v: &Block) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn widths_16(codes: &Block) -> u64 {
+fn widths_16<const G: bool>(codes: &Block) -> u64 {
     let or = or_dwords(codes);
     let or = _mm256_and_si256(
         _mm256_or_si256(or, _mm256_srli_epi32::<16>(or)),
@@ -453,7 +455,7 @@ fn widths_16(codes: &Block) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn widths_32(codes: &Block) -> u64 {
+fn widths_32<const G: bool>(codes: &Block) -> u64 {
     let or = or_halves(or_dwords(codes));
     let (a, b) = (_mm_cvtsi128_si64(or) as u64, _mm_extract_epi64::<1>(or) as u64);
     let width = |x: u64| {
@@ -465,7 +467,7 @@ fn widths_32(codes: &Block) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn summary_16(v: &Block, codes: &Block) -> Summary {
+fn summary_16<const G: bool>(v: &Block, codes: &Block) -> Summary {
     let zero = _mm256_setzero_si256();
     let pack = |a, b| _mm256_permute4x64_epi64::<0xd8>(_mm256_packs_epi16(a, b));
     let is_zero = |x| _mm256_cmpeq_epi16(x, zero);
@@ -517,13 +519,13 @@ fn summary_16(v: &Block, codes: &Block) -> Summary {
         e_max: !least(_mm256_xor_si256(most, _mm256_set1_epi8(-1))),
         e_min: least(nonzero),
         group_min: _mm_cvtsi128_si64(or_halves(group_min)) as u64,
-        widths: widths_16(codes),
+        widths: widths_16::<G>(codes),
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn summary_32(v: &Block, codes: &Block) -> Summary {
+fn summary_32<const G: bool>(v: &Block, codes: &Block) -> Summary {
     let zero = _mm256_setzero_si256();
     let e = |x| _mm256_srli_epi32::<24>(_mm256_add_epi32(x, x));
     let is_zero = |x| _mm256_cmpeq_epi32(x, zero);
@@ -563,7 +565,7 @@ fn summary_32(v: &Block, codes: &Block) -> Summary {
         e_max: !least(_mm256_xor_si256(exps, _mm256_set1_epi8(-1))),
         e_min: least(_mm256_or_si256(exps, zeros)),
         group_min: _mm_cvtsi128_si64(_mm_shuffle_epi8(least_of, firsts)) as u64,
-        widths: widths_32(codes),
+        widths: widths_32::<G>(codes),
     }
 }
 
@@ -582,7 +584,7 @@ fn put_plane(plane: &Plane, field: u8, out: &mut [u8]) -> usize {
 /// The mask, of `MK` bytes; returns its length.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn put_mask<const MK: u32>(bits: u64, style: MaskStyle, out: &mut [u8], at: usize) -> usize {
+fn put_mask<const MK: u32, const G: bool>(bits: u64, style: MaskStyle, out: &mut [u8], at: usize) -> usize {
     let all = u64::MAX >> (64 - 8 * MK);
     let odd = match style {
         MaskStyle::Whole => {
@@ -626,8 +628,8 @@ fn encode_blocks_32<const G: bool>(blocks: &[[u8; BLOCK_BYTES]], out: &mut [u8],
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn encode_16<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
     let v = read(raw);
-    let codes = deltas_16(&v);
-    let s = summary_16(&v, &codes);
+    let codes = deltas_16::<G>(&v);
+    let s = summary_16::<G>(&v, &codes);
     if s.mask == 0 {
         out[0] = code::ALL_ZERO;
         return (Form::ZeroValue, 1);
@@ -638,8 +640,8 @@ fn encode_16<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, u
         Form::Raw => put_raw(raw, out),
         Form::ZeroValue => {
             out[0] = code::ZERO_VALUE + plan.style as u8;
-            let at = put_mask::<8>(s.mask, plan.style, out, 1);
-            compact_16(raw, s.mask, out, at)
+            let at = put_mask::<8, G>(s.mask, plan.style, out, 1);
+            compact_16::<G>(raw, s.mask, out, at)
         }
         Form::BitPlane => {
             let plane = &plan.plane;
@@ -698,14 +700,14 @@ fn encode_16<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, u
         Form::ZeroMasked => {
             let plane = &plan.masked;
             let at = put_plane(plane, code::ZERO_MASKED + plan.style as u8, out);
-            let mut at = put_mask::<8>(s.mask, plan.style, out, at);
+            let mut at = put_mask::<8, G>(s.mask, plan.style, out, at);
             let nz = s.mask.count_ones() as usize;
             let q = nz % GROUP_WORDS;
             let pads = (GROUP_WORDS - q) % GROUP_WORDS;
             // Pads are zero code words.
             let mut words = [0; BLOCK_BYTES + 64];
             store(&mut words, 0, _mm256_set1_epi16(i16::from(plane.e_max) << 7));
-            compact_16(raw, s.mask, &mut words, 2 * pads);
+            compact_16::<G>(raw, s.mask, &mut words, 2 * pads);
             let kept = plane.sign.planes() as usize;
             let close = load_half(&CLOSE[plane.z as usize][plane.k as usize & 7][kept], 0);
             let group_len = plane.planes(Layout::W16) as usize;
@@ -714,7 +716,7 @@ fn encode_16<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, u
             if q > 0 {
                 let words = load(&words, 0);
                 let planelets = low_half(planelets_16::<G>(relative_16(words, plane.e_max)));
-                at = put_partial_16(plane, q, low_half(words), planelets, out, at);
+                at = put_partial_16::<G>(plane, q, low_half(words), planelets, out, at);
                 from = 16;
             }
             while from < end {
@@ -742,7 +744,7 @@ fn put_raw(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> usize {
 /// Writes the words that the mask marks side by side, from `at` on; returns where they end.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn compact_16(raw: &[u8; BLOCK_BYTES], mask: u64, out: &mut [u8], mut at: usize) -> usize {
+fn compact_16<const G: bool>(raw: &[u8; BLOCK_BYTES], mask: u64, out: &mut [u8], mut at: usize) -> usize {
     for g in 0..8 {
         let m = (mask >> (8 * g)) as u8;
         let shuffle = load_half(&COMPACT_16[usize::from(m)], 0);
@@ -755,7 +757,7 @@ fn compact_16(raw: &[u8; BLOCK_BYTES], mask: u64, out: &mut [u8], mut at: usize)
 /// The partial group of a ZBP block: its words, pads in front, and their planelets with the sign at 15.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn put_partial_16(
+fn put_partial_16<const G: bool>(
     plane: &Plane,
     q: usize,
     words: __m128i,
@@ -801,8 +803,8 @@ fn put_partial_16(
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn encode_32<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, usize) {
     let v = read(raw);
-    let codes = deltas_32(&v);
-    let s = summary_32(&v, &codes);
+    let codes = deltas_32::<G>(&v);
+    let s = summary_32::<G>(&v, &codes);
     if s.mask == 0 {
         out[0] = code::ALL_ZERO;
         return (Form::ZeroValue, 1);
@@ -813,8 +815,8 @@ fn encode_32<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, u
         Form::Raw => put_raw(raw, out),
         Form::ZeroValue => {
             out[0] = code::ZERO_VALUE + plan.style as u8;
-            let at = put_mask::<4>(s.mask, plan.style, out, 1);
-            compact_32(&v, s.mask, out, at)
+            let at = put_mask::<4, G>(s.mask, plan.style, out, 1);
+            compact_32::<G>(&v, s.mask, out, at)
         }
         Form::BitPlane => {
             let plane = &plan.plane;
@@ -846,13 +848,13 @@ fn encode_32<const G: bool>(raw: &[u8; BLOCK_BYTES], out: &mut [u8]) -> (Form, u
         Form::ZeroMasked => {
             let plane = &plan.masked;
             let at = put_plane(plane, code::ZERO_MASKED + plan.style as u8, out);
-            let mut at = put_mask::<4>(s.mask, plan.style, out, at);
+            let mut at = put_mask::<4, G>(s.mask, plan.style, out, at);
             let nz = s.mask.count_ones() as usize;
             let q = nz % GROUP_WORDS;
             let pads = (GROUP_WORDS - q) % GROUP_WORDS;
             let mut words = [0; BLOCK_BYTES + 64];
             store(&mut words, 0, _mm256_set1_epi32(i32::from(plane.e_max) << 23));
-            compact_32(&v, s.mask, &mut words, 4 * pads);
+            compact_32::<G>(&v, s.mask, &mut words, 4 * pads);
             let mut from = 0;
             if q > 0 {
                 at = put_partial_32::<G>(plane, q, &words, out, at);
@@ -891,7 +893,7 @@ fn put_group_32<const G: bool>(plane: &Plane, kg: u32, words: __m256i, out: &mut
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn compact_32(v: &Block, mask: u64, out: &mut [u8], mut at: usize) -> usize {
+fn compact_32<const G: bool>(v: &Block, mask: u64, out: &mut [u8], mut at: usize) -> usize {
     for (g, &words) in v.iter().enumerate() {
         let m = (mask >> (8 * g)) as u8;
         let places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(COMPACT_32[usize::from(m)] as i64));
@@ -982,7 +984,7 @@ struct Head {
 /// Reads a header; `None` if it takes a closer look. The stream has [`WINDOW`] bytes from `at` on.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn head<const WIDE: bool>(stream: &[u8], at: usize) -> Option<Head> {
+fn head<const WIDE: bool, const G: bool>(stream: &[u8], at: usize) -> Option<Head> {
     let layout = if WIDE { Layout::W32 } else { Layout::W16 };
     let mk = layout.mask_bytes();
     let all = u64::MAX >> (64 - 8 * mk);
@@ -1099,10 +1101,10 @@ fn decode_blocks_16<const G: bool>(
         if stream.len() - at < WINDOW {
             return (at, i);
         }
-        let Some(h) = head::<false>(stream, at) else {
+        let Some(h) = head::<false, G>(stream, at) else {
             return (at, i);
         };
-        let len = payload_len::<false>(&h);
+        let len = payload_len::<false, G>(&h);
         if len > BLOCK_BYTES {
             return (at, i);
         }
@@ -1113,7 +1115,7 @@ fn decode_blocks_16<const G: bool>(
             Form::DeltaBitPlane => delta_16::<G>(h.groups, h.base, bytes, raw),
             Form::ZeroMasked => zero_masked_16::<G>(&h.plane, h.mask, bytes, raw),
             Form::ZeroValue if h.mask == 0 => raw.fill(0),
-            Form::ZeroValue => expand_16(bytes, 0, h.mask, raw),
+            Form::ZeroValue => expand_16::<G>(bytes, 0, h.mask, raw),
         }
         forms[h.form as usize] += 1;
         at += h.len + len;
@@ -1124,7 +1126,7 @@ fn decode_blocks_16<const G: bool>(
 /// Bytes behind a header.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn payload_len<const WIDE: bool>(h: &Head) -> usize {
+fn payload_len<const WIDE: bool, const G: bool>(h: &Head) -> usize {
     let layout = if WIDE { Layout::W32 } else { Layout::W16 };
     let sum = |bytes: u64| (bytes.wrapping_mul(ONES) >> 56) as usize;
     let nz = h.mask.count_ones() as usize;
@@ -1245,12 +1247,12 @@ fn zero_masked_16<const G: bool>(plane: &Plane, mask: u64, bytes: &[u8], raw: &m
         at += 2 * group_len;
         to += 32;
     }
-    expand_16(&words, 0, mask, raw);
+    expand_16::<G>(&words, 0, mask, raw);
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn expand_16(words: &[u8], mut at: usize, mask: u64, raw: &mut [u8; BLOCK_BYTES]) {
+fn expand_16<const G: bool>(words: &[u8], mut at: usize, mask: u64, raw: &mut [u8; BLOCK_BYTES]) {
     for g in 0..8 {
         let m = (mask >> (8 * g)) as u8;
         let shuffle = load_half(&EXPAND_16[usize::from(m)], 0);
@@ -1289,10 +1291,10 @@ fn decode_blocks_32<const G: bool>(
         if stream.len() - at < WINDOW {
             return (at, i);
         }
-        let Some(h) = head::<true>(stream, at) else {
+        let Some(h) = head::<true, G>(stream, at) else {
             return (at, i);
         };
-        let len = payload_len::<true>(&h);
+        let len = payload_len::<true, G>(&h);
         if len > BLOCK_BYTES {
             return (at, i);
         }
@@ -1303,7 +1305,7 @@ fn decode_blocks_32<const G: bool>(
             Form::DeltaBitPlane => delta_32::<G>(h.groups, h.base, bytes, raw),
             Form::ZeroMasked => zero_masked_32::<G>(&h.plane, h.mask, bytes, raw),
             Form::ZeroValue if h.mask == 0 => raw.fill(0),
-            Form::ZeroValue => expand_32(bytes, h.mask, raw),
+            Form::ZeroValue => expand_32::<G>(bytes, h.mask, raw),
         }
         forms[h.form as usize] += 1;
         at += h.len + len;
@@ -1405,12 +1407,12 @@ fn zero_masked_32<const G: bool>(plane: &Plane, mask: u64, bytes: &[u8], raw: &m
         at = end;
         to += 32;
     }
-    expand_32(&words, mask, raw);
+    expand_32::<G>(&words, mask, raw);
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn expand_32(words: &[u8], mask: u64, raw: &mut [u8; BLOCK_BYTES]) {
+fn expand_32<const G: bool>(words: &[u8], mask: u64, raw: &mut [u8; BLOCK_BYTES]) {
     let mut at = 0;
     for g in 0..4 {
         let m = (mask >> (8 * g)) as u8;

@@ -94,7 +94,8 @@ impl Plan {
     const IMPOSSIBLE: u32 = u32::MAX;
 
     /// Costs every form of a block that is not all zero.
-    #[inline]
+    // Inlined, so that bits are counted by the caller's instructions.
+    #[inline(always)]
     pub(super) fn new(layout: Layout, s: &Summary) -> Plan {
         let groups = layout.groups() as u32;
         let in_groups = ONES >> (64 - 8 * groups);
@@ -195,7 +196,7 @@ impl Plan {
     }
 
     /// The form of the shortest block; among equals the first.
-    #[inline]
+    #[inline(always)]
     pub(super) fn form(&self) -> Form {
         let mut best = 0;
         for form in 1..FORMS {

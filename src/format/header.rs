@@ -20,18 +20,21 @@ pub struct Plane {
 impl Plane {
     /// One past the highest plane of a group that keeps `kg` exponent planes.
     #[must_use]
+    #[inline]
     pub const fn top(&self, layout: Layout, kg: u32) -> u32 {
         layout.mant_bits() + kg + self.sign.planes()
     }
 
     /// Planes of a group that keeps all exponent planes.
     #[must_use]
+    #[inline]
     pub const fn planes(&self, layout: Layout) -> u32 {
         self.top(layout, self.k) - self.z
     }
 
     /// How ZBP writes a partial group of `q` words.
     #[must_use]
+    #[inline]
     pub const fn partial(&self, layout: Layout, q: usize) -> Partial {
         let (hi, z, wb) = (
             self.top(layout, self.k) as usize,
@@ -98,6 +101,7 @@ pub enum Partial {
 impl Partial {
     /// Bytes it takes.
     #[must_use]
+    #[inline]
     pub const fn len(self, layout: Layout) -> usize {
         match self {
             Partial::None => 0,
