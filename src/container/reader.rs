@@ -8,7 +8,7 @@ use super::chunk::{Coder, Coding};
 use super::frame::{Fields, Frame, FrameReader};
 use super::{
     CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_BODY, MAX_RECORD_BODY, MAX_SMALL_BODY, Record, RecordTotals,
-    Summary, format_from_code, layout_code, tag,
+    Summary, format_from_code, hash_both, layout_code, tag,
 };
 use crate::codec;
 use crate::format::{BLOCK_BYTES, FORMAT_CODE, Layout};
@@ -100,13 +100,9 @@ impl Ledger {
         self.open = Some((coding, codec::Stats::default(), Box::default()));
     }
 
-    fn open(&mut self) -> Result<&mut (Coding, codec::Stats, Box<Xxh3>), Error> {
-        self.open.as_mut().ok_or(Error::Unfinished)
-    }
-
     /// How the record's chunks stand for its bytes, if another may follow: not after one that ended within a block.
-    pub(super) fn chunk_may_follow(&mut self, offset: u64) -> Result<Coding, Error> {
-        let (coding, stats, _) = self.open()?;
+    pub(super) fn chunk_may_follow(&self, offset: u64) -> Result<Coding, Error> {
+        let (coding, stats, _) = self.open.as_ref().ok_or(Error::Unfinished)?;
         if stats.raw_bytes % BLOCK_BYTES as u64 != 0 {
             return Err(Error::Field {
                 offset,
@@ -120,10 +116,9 @@ impl Ledger {
 
     /// Counts a chunk.
     pub(super) fn chunk(&mut self, raw: &[u8], stats: &codec::Stats) -> Result<(), Error> {
-        let (_, total, hash) = self.open()?;
+        let (_, total, hash) = self.open.as_mut().ok_or(Error::Unfinished)?;
         total.add(stats);
-        hash.update(raw);
-        self.file_hash.update(raw);
+        hash_both(hash, &mut self.file_hash, raw);
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use super::chunk::{self, Coder, Coding};
 use super::frame::{FRAME_HEAD, FrameWriter, put_number, seal};
 use super::{
     CONTAINER_VERSION, Error, MAGIC, MAX_CHUNK_RAW, MAX_RECORD_BODY, Record, RecordTotals, Summary,
-    format_code, layout_code, tag,
+    format_code, hash_both, layout_code, tag,
 };
 use crate::codec::{self, DecodeError};
 use crate::format::{FORMAT_CODE, Header, HeaderError, Layout, max_stream_len};
@@ -127,9 +127,8 @@ impl<W: Write> Writer<W> {
     /// Adds a chunk to the record: its frame, made by [`Coder::pack`], and the raw bytes in it.
     pub(super) fn chunk(&mut self, raw: &[u8], stats: &codec::Stats, frame: &[u8]) -> Result<(), Error> {
         let open = self.open.as_mut().ok_or(Error::Unfinished)?;
-        open.hash.update(raw);
+        hash_both(&mut open.hash, &mut self.file_hash, raw);
         open.stats.add(stats);
-        self.file_hash.update(raw);
         self.frames.raw(frame)
     }
 
