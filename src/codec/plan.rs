@@ -144,27 +144,6 @@ impl Plan {
             (0, 0)
         };
 
-        // Mask bytes that are 0x00, that are 0xFF.
-        let bytes = layout.mask_bytes() as u32;
-        let in_mask = ONES >> (64 - 8 * bytes);
-        let zero_bytes = |m: u64| {
-            let low = 0x7f * in_mask;
-            bytes - ((((m & low) + low) | m) & (0x80 * in_mask)).count_ones()
-        };
-        let (zeros, ones) = if any_zero {
-            (zero_bytes(s.mask), zero_bytes(!s.mask & (0xff * in_mask)))
-        } else {
-            (0, bytes)
-        };
-        let (style, mask_len) = if zeros > 1 && zeros >= ones {
-            (MaskStyle::WithoutZeros, bytes + 1 - zeros)
-        } else if ones > 1 {
-            (MaskStyle::WithoutOnes, bytes + 1 - ones)
-        } else {
-            (MaskStyle::Whole, bytes)
-        };
-
-        let q = nz as usize % GROUP_WORDS;
         let possible = |plane: &Plane, len: u32| {
             if plane.k <= MAX_EXP_PLANES {
                 len
@@ -172,6 +151,29 @@ impl Plan {
                 Plan::IMPOSSIBLE
             }
         };
+        let bytes = layout.mask_bytes() as u32;
+        // Without zeros the mask is a presence byte alone, and ZBP is BP behind it.
+        let mut style = MaskStyle::WithoutOnes;
+        let mut mask_len = 1;
+        let mut payload = groups * bp.planes(layout);
+        if any_zero {
+            // Mask bytes that are 0x00, that are 0xFF.
+            let in_mask = ONES >> (64 - 8 * bytes);
+            let zero_bytes = |m: u64| {
+                let low = 0x7f * in_mask;
+                bytes - ((((m & low) + low) | m) & (0x80 * in_mask)).count_ones()
+            };
+            let (zeros, ones) = (zero_bytes(s.mask), zero_bytes(!s.mask & (0xff * in_mask)));
+            (style, mask_len) = if zeros > 1 && zeros >= ones {
+                (MaskStyle::WithoutZeros, bytes + 1 - zeros)
+            } else if ones > 1 {
+                (MaskStyle::WithoutOnes, bytes + 1 - ones)
+            } else {
+                (MaskStyle::Whole, bytes)
+            };
+            let partial = masked.partial(layout, nz as usize % GROUP_WORDS).len(layout);
+            payload = masked.planes(layout) * (nz / GROUP_WORDS as u32) + partial as u32;
+        }
         let widths = (s.widths.wrapping_mul(ONES) >> 56) as u32;
         Plan {
             lens: [
@@ -179,13 +181,7 @@ impl Plan {
                 1 + mask_len + wb * nz,
                 possible(&bp, header + groups * bp.planes(layout) - saved as u32),
                 1 + layout.width_bytes() as u32 + wb + widths,
-                possible(
-                    &masked,
-                    header
-                        + mask_len
-                        + masked.planes(layout) * (nz / GROUP_WORDS as u32)
-                        + masked.partial(layout, q).len(layout) as u32,
-                ),
+                possible(&masked, header + mask_len + payload),
             ],
             plane: bp,
             masked,
