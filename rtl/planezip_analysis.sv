@@ -169,11 +169,13 @@ module planezip_analysis
     end
   end
 
-  // Widths of the groups' differences, as DBP's width field has them: all ones for the whole word.
+  // Differences: the bits that a segment's code words have (W32: of the group, lower halves in the even segment). Their
+  // widths are worked out in the cycle after, which the decision still sees.
   logic [Lanes-1:0][15:0] code;
   logic [1:0][15:0]       prior, prior_q;
-  logic [Segs-1:0][4:0]   width;      // W32: of the group, in both its segments
-  logic [6:0]             width_sum;  // planes of the beat's groups
+  logic [Segs-1:0][15:0]  any, any_q;
+  logic                   fresh_q;    // any_q is not in width_q yet
+  logic [1:0]             fresh_beat_q;
 
   always_comb begin : predecessors
     prior[0] = first ? lane[0] : prior_q[0];
@@ -189,34 +191,64 @@ module planezip_analysis
     .code_o   (code)
   );
 
-  always_comb begin : widths
-    width_sum = '0;
+  always_comb begin : code_bits
+    any = '0;
     for (int s = 0; s < int'(Segs); s++) begin
-      logic [15:0] narrow;
-      logic [31:0] any;
-      narrow = '0;
-      any = '0;
-      for (int l = 0; l < 8; l++) narrow |= code[8*s+l];
-      for (int l = 0; l < 8; l++) any |= {code[16*(s/2)+2*l+1], code[16*(s/2)+2*l]};
-      if (!wide) any = {16'd0, narrow};
-      // Bit length, most significant bit first; the whole word and one bit less give all ones.
-      width[s] = wide ? {5{|any[31:30]}} : {1'b0, {4{|any[15:14]}}};
-      for (int b = 0; b < 30; b++) begin
-        if (any[b] && (any >> (b + 1)) == 32'd0 && (wide || b < 14)) width[s] = 5'(b + 1);
-      end
-      if (!wide || s % 2 == 0) width_sum += 7'(width[s]) + 7'(wide ? &width[s] : &width[s][3:0]);
+      for (int l = 0; l < 8; l++) any[s] |= wide ? code[16*(s/2)+2*l+s%2] : code[8*s+l];
     end
   end
 
-  logic [7:0]      width_sum_q;
+  // As DBP's width field has them: all ones for the whole word.
+  logic [Segs-1:0][4:0] fresh_width;  // W32: of the group, in its even segment
+  logic [7:0]           fresh_sum;    // planes of the beat's groups
+
+  always_comb begin : widths
+    fresh_sum = '0;
+    for (int s = 0; s < int'(Segs); s++) begin
+      logic [31:0] bits;
+      bits = wide_q ? {any_q[s|1], any_q[s&~1]} : {16'd0, any_q[s]};
+      // Bit length; the whole word and one bit less give all ones.
+      fresh_width[s] = wide_q ? {5{|bits[31:30]}} : {1'b0, {4{|bits[15:14]}}};
+      for (int b = 0; b < 30; b++) begin
+        if (bits[b] && (bits >> (b + 1)) == 32'd0 && (wide_q || b < 14)) fresh_width[s] = 5'(b + 1);
+      end
+      if (!wide_q || s % 2 == 0) begin
+        fresh_sum += 8'(fresh_width[s]) + 8'(wide_q ? &fresh_width[s] : &fresh_width[s][3:0]);
+      end
+    end
+  end
+
+  logic [7:0]      width_sum, width_sum_q;
   logic [31:0]     width_field;
-  logic [7:0][4:0] width_q;
+  logic [7:0][4:0] width, width_q;
 
   always_comb begin : width_fields
-    for (int g = 0; g < 8; g++) width_field[4*g+:4] = width_q[g][3:0];
+    width = width_q;
+    for (int b = 0; b < int'(Beats); b++) begin
+      if (fresh_q && fresh_beat_q == 2'(b)) width[b*Segs+:Segs] = fresh_width;
+    end
+    width_sum = (fresh_q ? fresh_sum : 8'd0) + (fresh_q && fresh_beat_q == 2'd0 ? 8'd0 : width_sum_q);
+    for (int g = 0; g < 8; g++) width_field[4*g+:4] = width[g][3:0];
     if (wide_q) begin
       width_field = '0;
-      for (int g = 0; g < 4; g++) width_field[5*g+:5] = width_q[2*g];
+      for (int g = 0; g < 4; g++) width_field[5*g+:5] = width[2*g];
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin : width_state
+    if (!rst_ni) fresh_q <= 1'b0;
+    else fresh_q <= fire_i;
+  end
+
+  always_ff @(posedge clk_i) begin : width_data
+    if (fire_i) begin
+      any_q        <= any;
+      fresh_beat_q <= beat_q;
+      prior_q      <= lane[Lanes-1:Lanes-2];
+    end
+    if (fresh_q) begin
+      width_sum_q <= width_sum;
+      width_q     <= width;
     end
   end
 
@@ -228,14 +260,11 @@ module planezip_analysis
       nz_cnt_q   <= 7'(nz_cnt) + (first ? 7'd0 : nz_cnt_q);
       e_max_q    <= e_max;
       e_min_q    <= e_min;
-      prior_q    <= lane[Lanes-1:Lanes-2];
-      width_sum_q <= 8'(width_sum) + (first ? 8'd0 : width_sum_q);
     end
     for (int b = 0; b < int'(Beats); b++) begin
       if (fire_i && beat_q == 2'(b)) begin
         mask_q[b*Lanes+:Lanes]  <= nz;
         seg_min_q[b*Segs+:Segs] <= seg_min;
-        width_q[b*Segs+:Segs]   <= width;
       end
     end
   end
@@ -257,7 +286,7 @@ module planezip_analysis
     .seg_min_i   (seg_min_q),
     .mask_i      (mask_q),
     .widths_i    (width_field),
-    .delta_sum_i (width_sum_q),
+    .delta_sum_i (width_sum),
     .desc_o      (desc)
   );
 

@@ -7,7 +7,8 @@
 #   tools/fuzz.sh TARGET seeds                   pick from the found corpus the few inputs that become seeds
 #
 # Inputs: fuzz/seeds/TARGET (in the repository) and fuzz/corpus/TARGET (found by earlier runs here). A finding is
-# saved in fuzz/artifacts/TARGET. Exit codes: 0 nothing found, 1 a finding, 2 usage or environment.
+# saved in fuzz/artifacts/TARGET. Exit codes: 0 nothing found, 1 a finding, 2 usage, environment
+# or a run that was interrupted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,6 +46,8 @@ dir=${CARGO_TARGET_DIR:-target}/fuzz
 RUSTFLAGS=$flags cargo build --package planezip-fuzz --bins --features fuzzer --profile fuzz \
   --target "$host" --target-dir "$dir" ${CARGO_FLAGS:-} >&2 || exit 2
 
+# libFuzzer's exit code when a signal ends the run: neither a finding nor a completed run.
+readonly INTERRUPTED=72
 limits=(-rss_limit_mb=512 -timeout=20)
 failed=()
 for target in "${targets[@]}"; do
@@ -78,6 +81,10 @@ for target in "${targets[@]}"; do
       status=0
       "$binary" "${limits[@]}" -artifact_prefix="$artifacts/" -seed=1 -max_total_time="$how" -max_len=4096 \
         -print_final_stats=1 "$@" "$corpus" "$seeds" || status=$?
+      if [ $status -eq $INTERRUPTED ]; then
+        say "$target: interrupted by a signal before its $how s were over; what was found is kept in $corpus"
+        exit 2
+      fi
       if [ $status -ne 0 ]; then
         failed+=("$target")
         found=$(find "$artifacts" -type f -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d ' ' -f 2-)

@@ -319,7 +319,6 @@ pub fn synthesize(
         ("CLOCKGATE", &gate),
         ("LIBERTY", liberty.trim_end()),
         ("ABC_PS", &format!("{budget_ps:.0}")),
-        ("ABC_SCRIPT", ""),
         ("TIE", &tie),
         (
             "VERILOG",

@@ -9,6 +9,7 @@ use crate::format::{
 };
 
 /// Blocks that are encoded before their bytes are moved on.
+#[cfg(target_arch = "x86_64")]
 const BATCH: usize = 64;
 
 /// Appends the block stream of a tensor's bytes to `out`, on the fastest path this machine has.
