@@ -371,8 +371,8 @@ fn a_block_stream_longer_than_a_reader_takes_is_refused_before_it_is_written() {
         shape: None,
         fortran_order: false,
     };
-    // BP with the sign, all eight exponent planes of all eight groups and all mantissa planes: 4 + 8 * 16 bytes.
-    let stream = [&[0x28, 0x40, 0xff, 0xff][..], &[0x5a; 128]].concat();
+    // DBP with all 16 planes of all eight groups: 7 + 8 * 16 bytes.
+    let stream = [&[0xC3, 0xff, 0xff, 0xff, 0xff, 1, 2][..], &[0x5a; 128]].concat();
     let mut raw = Vec::new();
     planezip::codec::decode(meta.dtype.layout(), &stream, 128, &mut raw).unwrap();
     let mut writer = Writer::new(Vec::new(), FileFormat::Raw).unwrap();
@@ -383,7 +383,7 @@ fn a_block_stream_longer_than_a_reader_takes_is_refused_before_it_is_written() {
             Error::StreamTooLong {
                 raw: 128,
                 max: 129,
-                found: 132
+                found: 135
             }
         ),
         "{error}"
